@@ -73,4 +73,29 @@ Digest sha256(std::string_view data) {
   return hasher.finish();
 }
 
+std::string normalise_text(std::string_view data) {
+  if (data.starts_with("\xEF\xBB\xBF")) data.remove_prefix(3);
+  std::string text;
+  text.reserve(data.size());
+  while (!data.empty()) {
+    const std::size_t at = data.find("\r\n");
+    text += data.substr(0, at);
+    if (at == std::string_view::npos) break;
+    data.remove_prefix(at + 1);  // the LF starts the next piece
+  }
+  return text;
+}
+
+Digest sha256_text(std::string_view data) {
+  if (data.starts_with("\xEF\xBB\xBF")) data.remove_prefix(3);
+  Hasher hasher;
+  while (!data.empty()) {
+    const std::size_t at = data.find("\r\n");
+    hasher.update(data.substr(0, at));
+    if (at == std::string_view::npos) break;
+    data.remove_prefix(at + 1);
+  }
+  return hasher.finish();
+}
+
 }  // namespace pfnm

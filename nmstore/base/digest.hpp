@@ -37,4 +37,10 @@ class Hasher {
 
 [[nodiscard]] Digest sha256(std::string_view data);
 
+// The digest of a text file as git would store it: a UTF-8 byte order mark is dropped and CR LF is read as LF, so that
+// a checkout with other line ends names the same install (SPEC 2.2, docs/decisions/0001).
+[[nodiscard]] Digest sha256_text(std::string_view data);
+// The same reading of the text, as bytes.
+[[nodiscard]] std::string normalise_text(std::string_view data);
+
 }  // namespace pfnm
