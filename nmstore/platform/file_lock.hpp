@@ -1,5 +1,5 @@
 // Advisory locks on files (flock): they die with their process, so there are no stale ones. The lock order of the
-// product, taken in this order and released in any: worktree lock, build slot, key lock, lease.
+// product, taken in this order and released in any: worktree lock, lease, key lock, build slot.
 #pragma once
 
 #include <optional>

@@ -138,6 +138,10 @@ std::optional<std::string> find_program(const std::string& name, const std::stri
   return std::nullopt;
 }
 
+bool process_exists(std::uint64_t pid) {
+  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
+
 Status run_detached(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child < 0) return fail_errno(errno, "start", "a background process");

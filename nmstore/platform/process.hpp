@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ struct ChildResult {
 
 // The first executable regular file `name` in the directories of `path_variable`; nothing where there is none.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& path_variable);
+
+// Is there a process with this id? One of another user counts.
+[[nodiscard]] bool process_exists(std::uint64_t pid);
 
 // Runs `work` in a process of its own session, with no descriptor of ours but `keep_open`, and does not wait.
 // The grandchild ends with _exit(0).

@@ -170,7 +170,8 @@ namespace {
 
 void hash_entry(Hasher& hasher, const ManifestView& manifest, const ManifestView::Entry& entry) {
   hasher.update_field(entry.name);
-  hasher.update_field(std::to_string(static_cast<int>(entry.type)) + " " + std::to_string(entry.mode));
+  const bool executable = entry.type == FileType::regular && (entry.mode & 0111U) != 0;
+  hasher.update_field(std::to_string(static_cast<int>(entry.type)) + (executable ? " x" : ""));
   hasher.update_field(entry.link);
   hasher.update_field(std::to_string(entry.child_count));
   if (entry.type == FileType::regular) hasher.update_field(entry.digest.to_hex());
@@ -178,11 +179,48 @@ void hash_entry(Hasher& hasher, const ManifestView& manifest, const ManifestView
     hash_entry(hasher, manifest, manifest.at(entry.first_child + i));
 }
 
+// The root's own name is left out: a copy keeps its digest when it is moved.
+ManifestView::Entry unnamed(ManifestView::Entry entry) {
+  entry.name = {};
+  return entry;
+}
+
+Status hash_disk_entry(Hasher& hasher, int dir, const std::string& name, std::string_view shown_name) {
+  PFNM_TRY_ASSIGN(const FileStat st, stat_at(dir, name));
+  const bool executable = st.is_regular() && (st.mode & 0111U) != 0;
+  hasher.update_field(shown_name);
+  hasher.update_field(std::to_string(static_cast<int>(st.type())) + (executable ? " x" : ""));
+  std::string link;
+  if (st.is_symlink()) {
+    PFNM_TRY_ASSIGN(link, read_link_at(dir, name));
+  }
+  hasher.update_field(link);
+  std::vector<DirEntry> children;
+  Fd fd;
+  if (st.is_dir()) {
+    PFNM_TRY_ASSIGN(fd, open_dir_at(dir, name));
+    PFNM_TRY_ASSIGN(children, list_dir(fd.get(), name));
+  }
+  hasher.update_field(std::to_string(children.size()));
+  if (st.is_regular()) {
+    PFNM_TRY_ASSIGN(const std::string content, read_file(dir, name));
+    hasher.update_field(sha256(content).to_hex());
+  }
+  for (const DirEntry& child : children) PFNM_TRY(hash_disk_entry(hasher, fd.get(), child.name, child.name));
+  return {};
+}
+
 }  // namespace
 
 Digest subtree_digest(const ManifestView& manifest, EntryIndex directory) {
   Hasher hasher;
-  hash_entry(hasher, manifest, manifest.at(directory));
+  hash_entry(hasher, manifest, unnamed(manifest.at(directory)));
+  return hasher.finish();
+}
+
+Result<Digest> subtree_digest_on_disk(int dir, const std::string& path) {
+  Hasher hasher;
+  PFNM_TRY(hash_disk_entry(hasher, dir, path, {}));
   return hasher.finish();
 }
 

@@ -75,8 +75,9 @@ class ManifestView {
   std::string_view strings_;
 };
 
-// Digest over a subtree: names, types, permission bits, link texts and content digests. Two subtrees with the same one
-// are the same for every reader.
+// Digest over a subtree: names, types, execute bits, link texts and contents. Two subtrees with the same one are the
+// same for every reader; write bits do not count, so that a writable copy equals what it was made from.
 [[nodiscard]] Digest subtree_digest(const ManifestView& manifest, EntryIndex directory);
+[[nodiscard]] Result<Digest> subtree_digest_on_disk(int dir, const std::string& path);
 
 }  // namespace pfnm

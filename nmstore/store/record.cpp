@@ -137,6 +137,28 @@ Result<Record> parse_record(std::string_view text, std::string_view shown_path) 
   return record;
 }
 
+Digest inputs_memo_name(const MemoScope& scope, const Digest& lock_digest) {
+  Hasher hasher;
+  hasher.update_field(scope.common_dir);
+  hasher.update_field(scope.project);
+  for (const ProgramIdentity* program : {&scope.node, &scope.npm}) {
+    hasher.update_field(program->path);
+    hasher.update_field(std::to_string(program->dev) + " " + std::to_string(program->ino) + " " +
+                        std::to_string(program->mtime_ns));
+  }
+  for (const std::string_view name :
+       {"HOME=", "XDG_CONFIG_HOME=", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=",
+        "npm_config_userconfig=", "NPM_CONFIG_USERCONFIG=", "npm_config_globalconfig=", "NPM_CONFIG_GLOBALCONFIG=",
+        "npm_config_prefix=", "PREFIX="}) {
+    std::string_view value;
+    for (const std::string& entry : scope.environment)
+      if (entry.starts_with(name)) value = std::string_view(entry).substr(name.size());
+    hasher.update_field(value);
+  }
+  hasher.update_field(lock_digest.to_hex());
+  return hasher.finish();
+}
+
 std::string render_inputs_memo(const InputsMemo& memo) {
   LineWriter out("inputs", k_version);
   for (const std::string& path : memo.inputs) out.line({"input", path});

@@ -54,7 +54,15 @@ struct Record {
 [[nodiscard]] std::string render_record(const Record& record);
 [[nodiscard]] Result<Record> parse_record(std::string_view text, std::string_view shown_path);
 
-// Memo 1, named by (repository, project, toolchain, environment, lock digest): which files matter for this lock.
+// Memo 1, named by repository, project, toolchain, environment and lock: which files matter for this lock.
+struct MemoScope {
+  std::string common_dir;
+  std::string project;       // relative to its worktree; "" at the root
+  ProgramIdentity node;
+  ProgramIdentity npm;
+  std::vector<std::string> environment;  // of the process; only what says where configuration lives is used
+};
+[[nodiscard]] Digest inputs_memo_name(const MemoScope& scope, const Digest& lock_digest);
 struct InputsMemo {
   std::vector<std::string> inputs;
   std::vector<std::string> configs;

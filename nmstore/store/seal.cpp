@@ -106,7 +106,8 @@ Result<std::optional<Seal>> find_seal(const StorePaths& paths, const InstallName
 }
 
 Status publish_seal(const Fs& fs, const StorePaths& paths, const Seal& seal) {
-  return fs.write_file(AT_FDCWD, paths.seal(seal.install), render_seal(seal), 0600, Durable::yes);
+  return fs.write_file(AT_FDCWD, paths.seal(seal.install), render_seal(seal), 0600,
+                       seal.synced == Synced::yes ? Durable::yes : Durable::no);
 }
 
 bool needs_verification(const Seal& seal, std::string_view current_boot) {

@@ -1,0 +1,83 @@
+#include "nmstore/build/layout_lock.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace pfnm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::string_view k_shared = "node_modules/.pf/shared";
+
+bool is_package(std::string_view path) { return path.find("node_modules/") != std::string_view::npos; }
+
+// "packages/a/node_modules/x" -> true, ".../x/node_modules/y" -> false: what stands in a workspace's own node_modules.
+bool is_in_workspace_modules(std::string_view path) {
+  const auto first = path.find("node_modules/");
+  return first != 0 && first != std::string_view::npos && path.rfind("node_modules/") == first;
+}
+
+bool is_inside(const std::vector<std::string>& copied, std::string_view path) {
+  return std::any_of(copied.begin(), copied.end(), [&](const std::string& package) {
+    return path == package || (path.starts_with(package) && path[package.size()] == '/');
+  });
+}
+
+// What the root and the workspaces depend on directly, where it resolves to.
+std::set<std::string> direct_dependencies(const NpmLock& lock) {
+  std::set<std::string> paths;
+  for (const LockEntry& entry : lock.entries) {
+    if (entry.kind != EntryKind::root && entry.kind != EntryKind::workspace) continue;
+    for (const DependencyMap* map : {&entry.dependencies, &entry.dev_dependencies, &entry.optional_dependencies,
+                                     &entry.peer_dependencies}) {
+      for (const auto& [name, spec] : *map) {
+        const LockEntry* found = resolve_dependency(lock, entry.path, name);
+        if (found != nullptr) paths.insert(found->path);
+      }
+    }
+  }
+  return paths;
+}
+
+Json stub(const std::string& name, const std::string& version) {
+  return Json{{"name", name}, {"version", version.empty() ? "0.0.0" : version}, {"extraneous", true}};
+}
+
+}  // namespace
+
+Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock,
+                                       const std::vector<std::string>& copied) {
+  Json document = Json::parse(hidden, nullptr, false);
+  if (document.is_discarded() || !document.is_object() || !document.contains("packages") ||
+      !document["packages"].is_object())
+    return fail(Error::make(Errc::corrupt, "read", "node_modules/.package-lock.json", "npm left no hidden lock"));
+  const std::set<std::string> direct = direct_dependencies(lock);
+  std::map<std::string, Json> packages;
+  const std::string prefix = std::string(k_shared) + "/";
+  for (const auto& [path, entry] : document["packages"].items()) {
+    const bool link = entry.is_object() && entry.value("link", false);
+    if (!is_package(path) || link) {
+      packages[path] = entry;
+      continue;
+    }
+    packages[prefix + path] = entry;
+    if (is_inside(copied, path)) {
+      packages[path] = entry;
+    } else if (direct.contains(path) || is_in_workspace_modules(path)) {
+      packages[path] = Json{{"resolved", prefix + path}, {"link", true}};
+    }
+  }
+  const LockEntry* root = lock.root();
+  const std::string root_name = root != nullptr && !root->name.empty() ? root->name : "shared";
+  packages[std::string(k_shared)] = stub(root_name, root != nullptr ? root->version : "");
+  for (const LockEntry& entry : lock.entries)
+    if (entry.kind == EntryKind::workspace) packages[prefix + entry.path] = stub(entry.name, entry.version);
+  Json sorted = Json::object();
+  for (auto& [path, entry] : packages) sorted[path] = std::move(entry);
+  document["packages"] = std::move(sorted);
+  return document.dump(2) + "\n";
+}
+
+}  // namespace pfnm

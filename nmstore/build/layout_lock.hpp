@@ -1,0 +1,18 @@
+// The hidden lock of a links layout: truthful, so that `npm ls --all` answers as in a plain install (SPEC 3.6), and the
+// same for every worktree of an install. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nmstore/base/result.hpp"
+#include "nmstore/lock/npm_lock.hpp"
+
+namespace pfnm {
+
+// `hidden` is the text of node_modules/.package-lock.json as npm wrote it in the install; `copied` of copied_packages.
+[[nodiscard]] Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock,
+                                                     const std::vector<std::string>& copied);
+
+}  // namespace pfnm
