@@ -139,7 +139,11 @@ std::string patch_directory(const std::vector<std::string>& arguments) {
 }
 
 Status take_patches(InputReader& reader, const Project& project, Resolution& out, KeyInputs& key) {
-  out.patch_package = find_patch_package_call(out.root);
+  // With ignore-scripts npm would not run the script that calls it either.
+  const bool ignored = std::any_of(key.config.differing.begin(), key.config.differing.end(), [](const auto& setting) {
+    return setting.first == "ignore-scripts" && setting.second == "true";
+  });
+  if (!ignored) out.patch_package = find_patch_package_call(out.root);
   if (!out.patch_package) return {};
   const std::string directory = patch_directory(*out.patch_package);
   if (directory.starts_with('/') || directory.find("..") != std::string::npos) {

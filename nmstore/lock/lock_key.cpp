@@ -25,6 +25,13 @@ bool depends_on_platform(const NpmLock& lock) {
   });
 }
 
+bool has_install_scripts(const NpmLock& lock) {
+  if (lock.lockfile_version == 1) return true;
+  return std::any_of(lock.entries.begin(), lock.entries.end(), [](const LockEntry& entry) {
+    return entry.kind == EntryKind::package && entry.has_install_script;
+  });
+}
+
 std::string platform_text(const Toolchain& toolchain) {
   std::string text = toolchain.platform + '-' + toolchain.arch;
   if (!toolchain.libc.empty()) text += '-' + toolchain.libc;
@@ -126,6 +133,8 @@ Items differing_items(const KeyInputs& inputs) {
   const std::string left_out = engines_left_out(inputs.lock, inputs.toolchain.node_version);
   if (!left_out.empty()) items.emplace_back("left out by engines", left_out);
   auto settings = inputs.config.differing;
+  if (!has_install_scripts(inputs.lock))
+    std::erase_if(settings, [](const auto& setting) { return only_reaches_scripts(setting.first); });
   std::sort(settings.begin(), settings.end());
   for (const auto& setting : settings) items.emplace_back("npmrc " + setting.first, setting.second);
   if (!inputs.root.allow_scripts.empty()) items.emplace_back("allowScripts", inputs.root.allow_scripts);

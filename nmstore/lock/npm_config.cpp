@@ -85,7 +85,7 @@ constexpr std::array<SwitchKey, 15> k_switches{{
 // Listed whenever set. The allow- keys have other defaults in other npm majors, so that even a default's value says
 // something. The last lines are not npm's own: npm hands them to install scripts (node-gyp, prebuild-install), which
 // build for another runtime then.
-constexpr std::array<const char*, 29> k_texts{
+constexpr std::array<const char*, 28> k_texts{
     "allow-directory",
     "allow-file",
     "allow-git",
@@ -98,7 +98,6 @@ constexpr std::array<const char*, 29> k_texts{
     "min-release-age-exclude",
     "node-gyp",
     "node-options",
-    "nodedir",
     "os",
     "script-shell",
     "workspace",
@@ -228,6 +227,16 @@ class Collector {
 TreeConfig tree_changing_config(const std::vector<std::vector<NpmrcEntry>>& layers) {
   const Settings settings = merge(layers);
   return TreeConfig{Collector(settings).collect()};
+}
+
+bool only_reaches_scripts(std::string_view key) {
+  static constexpr std::array<std::string_view, 21> k_keys{
+      "allow-scripts", "dangerously-allow-all-scripts", "ignore-scripts", "strict-allow-scripts", "node-gyp",
+      "node-options",  "script-shell",  "arch",         "build-from-source", "build_from_source", "dist-url",
+      "disturl",       "platform",      "runtime",      "target",            "target-arch",       "target-platform",
+      "target_arch",   "target_platform", "devdir",     "rebuild-bundle"};
+  if (std::find(k_keys.begin(), k_keys.end(), key) != k_keys.end()) return true;
+  return key.find("download") != std::string_view::npos;
 }
 
 std::vector<NpmrcEntry> program_keys(const std::vector<NpmrcEntry>& project) {

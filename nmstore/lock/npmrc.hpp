@@ -40,6 +40,9 @@ struct TreeConfig {
 // integrity decides there. `package-lock=false` is listed, since npm ci refuses it.
 [[nodiscard]] TreeConfig tree_changing_config(const std::vector<std::vector<NpmrcEntry>>& layers);
 
+// Keys of TreeConfig that matter only where some package has an install script: without one they leave the key alone.
+[[nodiscard]] bool only_reaches_scripts(std::string_view key);
+
 // Entries of a project's .npmrc that name a program, a shell, node options or a configuration file (SPEC 5.5). They are
 // refused in every build: a checkout must not become code execution. The user's own files may set them.
 [[nodiscard]] std::vector<NpmrcEntry> program_keys(const std::vector<NpmrcEntry>& project);

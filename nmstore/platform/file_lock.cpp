@@ -42,6 +42,16 @@ Result<std::optional<FileLock>> FileLock::try_acquire(const Fs& fs, const std::s
   }
 }
 
+Result<std::optional<FileLock>> FileLock::try_acquire_directory(const std::string& path) {
+  PFNM_TRY_ASSIGN(Fd fd, open_dir_at(AT_FDCWD, path));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    const int saved = errno;
+    if (saved == EWOULDBLOCK) return std::optional<FileLock>{};
+    return fail_errno(saved, "lock", path);
+  }
+  return std::optional<FileLock>{FileLock(std::move(fd))};
+}
+
 Result<FileLock> FileLock::acquire(const Fs& fs, const std::string& path, LockMode mode) {
   while (true) {
     PFNM_TRY_ASSIGN(Fd fd, open_lock_file(fs, path));

@@ -20,6 +20,9 @@ class FileLock {
   // Nothing where somebody else holds it.
   [[nodiscard]] static Result<std::optional<FileLock>> try_acquire(const Fs& fs, const std::string& path,
                                                                    LockMode mode);
+  // An exclusive lock on a directory itself, so that nothing has to be written beside it. An error where the file
+  // system does not lock directories (NFS).
+  [[nodiscard]] static Result<std::optional<FileLock>> try_acquire_directory(const std::string& path);
   // For a child that shall keep the lock alive should this process die first.
   [[nodiscard]] int fd() const { return fd_.get(); }
 

@@ -1,0 +1,53 @@
+// One function per verb: parse has been done, it surveys, plans, applies and renders.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "cli/render_provision.hpp"
+#include "cli/session.hpp"
+
+namespace pfnm {
+
+struct LinkOptions {
+  std::string directory;
+  std::string layout;  // "", "links", "private"
+  Force force = Force::no;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_link(const Session& session, const LinkOptions& options);
+ExitCode command_private(const Session& session, const LinkOptions& options);
+ExitCode command_hook(const Session& session, const std::vector<std::string>& arguments);
+
+struct StatusOptions {
+  std::string directory;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_status(const Session& session, const StatusOptions& options);
+
+struct PathOptions {
+  std::string directory;
+  std::string package;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_path(const Session& session, const PathOptions& options);
+
+struct InstallOptions {
+  std::string directory;  // build
+  std::string key;        // ls --why, verify: a prefix of the key is enough
+  enum class All { no, yes } all = All::no;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_install_ls(const Session& session, const InstallOptions& options);
+ExitCode command_install_build(const Session& session, const InstallOptions& options);
+ExitCode command_install_verify(const Session& session, const InstallOptions& options);
+
+ExitCode command_doctor_config(const Session& session, OutputForm form);
+
+// Writes the error and returns its exit code.
+ExitCode report_error(const Error& error);
+// done, or error where stdout could not take it.
+ExitCode write_result(const Rendered& rendered);
+
+}  // namespace pfnm

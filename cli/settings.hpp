@@ -1,0 +1,36 @@
+// pfnm.* git configuration, resolved once (SPEC 1.6). A committed .pfnmconfig sets writable, unshare and layout only;
+// everything else comes from the user's own configuration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nmstore/base/result.hpp"
+#include "nmstore/build/ensure_install.hpp"
+#include "nmstore/build/resolve.hpp"
+#include "nmstore/git/git_cli.hpp"
+
+namespace pfnm {
+
+enum class RootScripts { skip, run };
+
+struct Settings {
+  ResolvedSettings resolved;  // writable, layout, and the files it all came from
+  int max_builds = 2;
+  RootScripts root_scripts = RootScripts::skip;
+  WriteBack write_back = WriteBack::background;
+};
+
+// One row of `pfnm doctor --config`.
+struct SettingRow {
+  std::string name;
+  std::string value;
+  std::string origin;  // file, or "default"
+  std::string help;
+};
+
+// Errc::bad_input naming the key and the file for a value that cannot be.
+[[nodiscard]] Result<Settings> read_settings(const GitCli& git, const Project& project);
+[[nodiscard]] Result<std::vector<SettingRow>> list_settings(const GitCli& git, const Worktree& worktree);
+
+}  // namespace pfnm
