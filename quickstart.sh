@@ -15,7 +15,7 @@ pfnm=$here/build/release/bin/pfnm
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 run() {
-  printf '$ %s\n' "$*"
+  printf '$ %s\n' "${*/#$pfnm/pfnm}"
   local start end
   start=$(date +%s%N)
   "$@"
