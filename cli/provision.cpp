@@ -36,8 +36,7 @@ Status announce(const ProvisionRequest& request) {
 }
 
 // The trash of the store where that is the same file system, else a git-ignored directory of the worktree.
-Result<std::string> trash_tree(const ProvisionRequest& request) {
-  const std::string path = request.project.root + "/node_modules";
+Result<std::string> trash_tree(const ProvisionRequest& request, const std::string& path) {
   auto moved = move_to_trash(request.fs, request.store, path, "link --force");
   if (moved.has_value() || moved.error().code != Errc::cross_device) return moved;
   const std::string beside = request.project.root + "/.pfnm-trash";
@@ -125,10 +124,24 @@ class Provisioner {
 
   Status clear_way() {
     const bool in_the_way = survey_.state == TreeState::unmarked || survey_.state == TreeState::private_copy;
-    if (in_the_way) {
-      PFNM_TRY_ASSIGN(report_.trashed, trash_tree(request_));
-    }
+    if (in_the_way) PFNM_TRY(trash_containers());
     return sweep_staging(request_.fs, request_.project.root);
+  }
+
+  // The root's node_modules last: until then the tree is what it was, and the next --force goes on.
+  Status trash_containers() {
+    std::vector<std::string> containers;
+    for (const PlanDir& dir : install_.plan.dirs) {
+      const std::string container = container_of(dir.path);
+      if (containers.empty() || containers.back() != container) containers.push_back(container);
+    }
+    for (auto container = containers.rbegin(); container != containers.rend(); ++container) {
+      const std::string path = request_.project.root + "/" + *container;
+      PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, path));
+      if (!there) continue;
+      PFNM_TRY_ASSIGN(report_.trashed, trash_tree(request_, path));
+    }
+    return {};
   }
 
   Status lay_out() {

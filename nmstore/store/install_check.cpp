@@ -42,21 +42,53 @@ std::vector<EntryIndex> top_level(const ManifestView& manifest) {
   return indices;
 }
 
+// The same names of the same types?
+bool same_names(int root, const std::string& path, const ManifestView& manifest, const ManifestView::Entry& entry) {
+  const auto listed = list_dir_at(root, path.empty() ? "." : path);
+  if (!listed.has_value()) return false;
+  std::uint32_t found = 0;
+  for (const DirEntry& child : *listed) {
+    if (path.empty() && child.name == ".pf") continue;  // the manifest's own directory
+    const auto known = manifest.find_child(entry.index, child.name);
+    if (!known || known->type != child.type) return false;
+    ++found;
+  }
+  return found == entry.child_count;
+}
+
+// A stat that differs is a reason to look, not a verdict: a new hard link moves an object's ctime, and npm run as root
+// moves directories away and back again.
+bool same_content(int root, const std::string& path, const ManifestView& manifest, const ManifestView::Entry& entry) {
+  switch (entry.type) {
+    case FileType::directory:
+      return same_names(root, path, manifest, entry);
+    case FileType::symlink: {
+      const auto link = read_link_at(root, path);
+      return link.has_value() && *link == entry.link;
+    }
+    case FileType::regular: {
+      const auto digest = digest_file(root, path);
+      return digest.has_value() && *digest == entry.digest;
+    }
+    case FileType::other:
+      break;
+  }
+  return false;
+}
+
 // What the cheap check says of one entry.
 std::optional<Damage> check_entry(int root, const ManifestView& manifest, const ManifestView::Entry& entry) {
   const std::string path = manifest.path_of(entry.index);
   const auto st = stat_at(root, path.empty() ? "." : path);
   if (!st.has_value()) return st.error().code == Errc::not_found ? Damage::missing : Damage::changed;
-  if (st->type() != entry.type || st->ino != entry.ino || st->mtime_ns != entry.mtime_ns) return Damage::changed;
-  if (entry.type != FileType::directory && st->size != entry.size) return Damage::changed;
-  // The root's write bit and ctime move when it goes to trash and comes back; its name list is what counts.
-  if (entry.index == k_manifest_root) return std::nullopt;
-  if (entry.type != FileType::symlink && (st->mode & 07777U) != sealed_mode(entry.type, entry.mode))
-    return Damage::mode;
-  if (st->ctime_ns == entry.ctime_ns || entry.type != FileType::regular) return std::nullopt;
-  const auto digest = digest_file(root, path);
-  if (!digest.has_value() || *digest != entry.digest) return Damage::changed;
-  return std::nullopt;
+  if (st->type() != entry.type) return Damage::changed;
+  const bool same_stat = st->ino == entry.ino && st->mtime_ns == entry.mtime_ns &&
+                         (entry.type == FileType::directory || st->size == entry.size) &&
+                         (entry.type != FileType::regular || st->ctime_ns == entry.ctime_ns);
+  if (!same_stat && !same_content(root, path, manifest, entry)) return Damage::changed;
+  // The root gets its write bit back when it goes to trash; its name list is what counts.
+  if (entry.index == k_manifest_root || entry.type == FileType::symlink) return std::nullopt;
+  return (st->mode & 07777U) == sealed_mode(entry.type, entry.mode) ? std::nullopt : std::optional(Damage::mode);
 }
 
 struct Findings {

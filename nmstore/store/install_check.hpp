@@ -19,9 +19,9 @@ struct DamagedPath {
 [[nodiscard]] std::string_view damage_word(Damage damage);
 
 // Every entry of the top level (packages, scopes and what is in them) and `k_rotating_entries` others, chosen by
-// `rotation`, compared by type, inode, size, mtime and ctime. An entry of which only the ctime differs is read and
-// compared by digest: a new hard link changes the ctime of an object and nothing else. Of one tampered entry among n
-// this finds, per link, a share of 256/n (docs/store-format.md); `verify` finds it always.
+// `rotation`, compared by type, inode, size, mtime and ctime; where these differ, by content (names of a directory,
+// digest of a file). Of one tampered entry among n this finds, per link, a share of 256/n (docs/store-format.md);
+// `verify` finds it always.
 inline constexpr std::uint32_t k_rotating_entries = 256;
 [[nodiscard]] Result<std::vector<DamagedPath>> check_install(const std::string& install, const ManifestView& manifest,
                                                              std::uint64_t rotation);
