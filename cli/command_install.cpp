@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/json_text.hpp"
+#include "nmstore/build/trust.hpp"
 #include "nmstore/platform/read.hpp"
 #include "nmstore/store/reference.hpp"
 
@@ -210,7 +211,7 @@ Rendered render_verified(const std::vector<Verified>& verified, OutputForm form)
     std::vector<std::string> damaged;
     text += install.name.text + (install.damaged.empty() ? ": whole\n" : ":\n");
     for (const DamagedPath& path : install.damaged) {
-      text += "  " + std::string(damage_word(path.damage)) + " " + path.path + "\n";
+      text.append("  ").append(damage_word(path.damage)).append(" ").append(path.path).append("\n");
       damaged.push_back(JsonObject().text("path", path.path).text("damage", damage_word(path.damage)).render());
     }
     installs.push_back(JsonObject().text("key", install.name.text).raw("damaged", json_array(damaged)).render());
@@ -225,6 +226,7 @@ Result<LeasedInstall> build(const Session& session, const InstallOptions& option
   Progress progress(2);
   PFNM_TRY_ASSIGN(Target target, find_target(session, options.directory));
   PFNM_TRY_ASSIGN(LeasedInstall leased, ensure_leased(session, target, progress));
+  PFNM_TRY(approve(session.fs, target.store, trust_items(target.resolution)));
   path = target.store.paths.install(leased.ensured.name);
   return leased;
 }

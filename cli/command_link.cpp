@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/root_scripts.hpp"
+#include "nmstore/build/trust.hpp"
 #include "nmstore/git/git_cli.hpp"
 
 namespace pfnm {
@@ -39,6 +40,7 @@ bool is_new(const ProvisionReport& report) {
 Result<Outcome> lay_out(const Session& session, Target& target, const TreeSurvey& survey, Layout layout, Force force,
                         Progress& progress) {
   PFNM_TRY_ASSIGN(const LeasedInstall leased, ensure_leased(session, target, progress));
+  PFNM_TRY(approve(session.fs, target.store, trust_items(target.resolution)));
   PFNM_TRY(ensure_ignored(session.fs, target.git, target.project));
   if (layout == Layout::private_copy) progress.note("copying " + human_bytes(leased.ensured.seal.bytes));
   const auto on_copy = [&](const CopyReport& copied) {
@@ -94,27 +96,6 @@ ExitCode command_private(const Session& session, const LinkOptions& options) {
   LinkOptions with_layout = options;
   with_layout.layout = "private";
   return run_link(session, with_layout, "private");
-}
-
-ExitCode command_hook(const Session& session, const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return report_error(Error::make(Errc::usage, "run", "a hook", "which one?"));
-  // The front has looked: there is something to do that it cannot. Nothing is built from a hook: a checkout must not
-  // become code execution (SPEC 5.5).
-  const auto project = find_project(session.process.directory);
-  if (!project.has_value()) return ExitCode::done;
-  const auto survey = survey_tree(project->root);
-  if (!survey.has_value()) return ExitCode::done;
-  switch (survey->state) {
-    case TreeState::unmarked:
-    case TreeState::private_copy:
-      return ExitCode::done;
-    case TreeState::absent:
-    case TreeState::unfinished:
-    case TreeState::linked:
-      break;
-  }
-  std::ignore = write_result({"", "pfnm: node_modules is not provisioned for this lock: run pfnm link\n"});
-  return ExitCode::done;
 }
 
 }  // namespace pfnm

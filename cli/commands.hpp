@@ -20,6 +20,13 @@ ExitCode command_link(const Session& session, const LinkOptions& options);
 ExitCode command_private(const Session& session, const LinkOptions& options);
 ExitCode command_hook(const Session& session, const std::vector<std::string>& arguments);
 
+struct InitOptions {
+  std::string directory;
+  enum class Undo { no, yes } undo = Undo::no;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_init(const Session& session, const InitOptions& options);
+
 struct StatusOptions {
   std::string directory;
   OutputForm form = OutputForm::text;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "nmstore/layout/husky.hpp"
 #include "nmstore/platform/os.hpp"
 #include "nmstore/platform/process.hpp"
 #include "nmstore/platform/read.hpp"
@@ -167,6 +168,7 @@ NothingToDo survey_nothing_to_do(const ProcessContext& process, const std::strin
     if (!state.has_value() || *state != InputState::same) return NothingToDo::no;
   }
   if (survey_unmoved(directory, *record) == Intact::no) return NothingToDo::no;
+  if (survey_husky(directory) == HuskyRunner::missing) return NothingToDo::no;
   // A store that was wiped leaves the links dangling: the seal must be there.
   const auto seal = find_stat(AT_FDCWD, StorePaths(record->store).seal(record->install));
   const auto plan = find_stat(AT_FDCWD, plan_file(StorePaths(record->store).install(record->install)));

@@ -21,6 +21,7 @@ class CommandLine {
     app_.name("pfnm");
     app_.set_version_flag("--version", "pfnm 0.1.0");
     app_.require_subcommand(1);
+    add_init();
     add_link();
     add_status();
     add_install();
@@ -55,6 +56,20 @@ class CommandLine {
     copy->add_flag("--json", json_, "One JSON object on stdout");
     copy->callback([this] {
       chosen_ = [this] { return command_private(session_, link_options()); };
+    });
+  }
+
+  void add_init() {
+    auto* init = app_.add_subcommand("init", "Make a repository provision its worktrees");
+    init->add_option("REPOSITORY", init_.directory, "A directory of it (default: here)");
+    init->add_flag("--undo", undo_, "Put everything back as it was");
+    init->add_flag("--json", json_, "One JSON object on stdout");
+    init->callback([this] {
+      chosen_ = [this] {
+        init_.undo = undo_ ? InitOptions::Undo::yes : InitOptions::Undo::no;
+        init_.form = form_of(json_);
+        return command_init(session_, init_);
+      };
     });
   }
 
@@ -125,11 +140,13 @@ class CommandLine {
   const Session& session_;
   CLI::App app_;
   std::function<ExitCode()> chosen_;
+  InitOptions init_;
   LinkOptions link_;
   InstallOptions install_;
   std::string package_;
   std::vector<std::string> hook_;
   bool force_ = false;
+  bool undo_ = false;
   bool json_ = false;
   bool all_ = false;
   bool config_ = false;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "nmstore/layout/husky.hpp"
 #include "nmstore/platform/os.hpp"
 #include "nmstore/platform/read.hpp"
 #include "nmstore/store/reference.hpp"
@@ -210,6 +211,7 @@ Result<ProvisionReport> provision(const ProvisionRequest& request, const TreeSur
   PFNM_TRY_ASSIGN(const OpenInstall install, open_install(request.store, request.seal));
   PFNM_TRY_ASSIGN(const MovedAside resumed, resume_private(request.fs, request.project.root));
   PFNM_TRY_ASSIGN(ProvisionReport report, Provisioner(request, survey, install).run());
+  PFNM_TRY(provision_husky(request.fs, request.project.worktree.root, request.project.worktree.common_dir));
   if (report.aside.directory.empty()) report.aside = resumed;
   return report;
 }

@@ -24,16 +24,23 @@ Result<Store> Session::existing_store() const {
 }
 
 Result<Target> find_target(const Session& session, const std::string& directory) {
+  // In the order in which a person would want to hear of it: no project before no node.
+  PFNM_TRY_ASSIGN(const Project project, find_project(session.absolute(directory)));
+  std::ignore = project;
+  PFNM_TRY_ASSIGN(const Programs programs, find_toolchain(session.process.variable("PATH")));
+  return find_target_with(session, directory, programs);
+}
+
+Result<Target> find_target_with(const Session& session, const std::string& directory, const Programs& programs) {
   PFNM_TRY_ASSIGN(Project project, find_project(session.absolute(directory)));
   PFNM_TRY_ASSIGN(GitCli git, session.git());
   PFNM_TRY_ASSIGN(Settings settings, read_settings(git, project));
-  PFNM_TRY_ASSIGN(Programs programs, find_toolchain(session.process.variable("PATH")));
   PFNM_TRY_ASSIGN(const std::string root, session.process.store_root());
   PFNM_TRY_ASSIGN(Store store, create_store(session.fs, root));
   const ResolveContext context{session.fs, store, programs, session.process.environment};
   PFNM_TRY_ASSIGN(Resolution resolution, resolve_install(context, project, settings.resolved));
   return Target{std::move(project),  std::move(store),    std::move(git), std::move(settings),
-                std::move(programs), std::move(resolution)};
+                programs,            std::move(resolution)};
 }
 
 Result<FileLock> lock_worktree(const Session& session, const Store& store, const std::string& project,
@@ -52,6 +59,7 @@ Result<LeasedInstall> ensure_leased(const Session& session, Target& target, Prog
   BuildOptions options;
   options.max_builds = target.settings.max_builds;
   options.write_back = target.settings.write_back;
+  options.trust = target.settings.trust;
   options.progress = progress.for_build();
   PFNM_TRY_ASSIGN(FileLock lease, take_lease(session.fs, target.store, target.resolution.install));
   PFNM_TRY_ASSIGN(EnsuredInstall ensured, ensure_install(context, target.resolution, options));

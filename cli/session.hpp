@@ -32,6 +32,9 @@ struct Target {
   Resolution resolution;
 };
 [[nodiscard]] Result<Target> find_target(const Session& session, const std::string& directory);
+// The same with a toolchain that was chosen before (a marker's).
+[[nodiscard]] Result<Target> find_target_with(const Session& session, const std::string& directory,
+                                              const Programs& programs);
 
 // Waits (with a word on a terminal) while another pfnm works in the worktree.
 [[nodiscard]] Result<FileLock> lock_worktree(const Session& session, const Store& store, const std::string& project,

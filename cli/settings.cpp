@@ -17,11 +17,13 @@ struct Known {
   const char* by_default;
   const char* help;
 };
-constexpr std::array<Known, 5> k_known = {{
+constexpr std::array<Known, 7> k_known = {{
     {"pfnm.layout", "pfnm.layout", "links", "what link makes: links or private"},
     {"pfnm.writable", "pfnm.writable", "", "more real directories in node_modules (may be given several times)"},
     {"pfnm.maxBuilds", "pfnm.maxbuilds", "2", "builds at once in a store"},
     {"pfnm.rootScripts", "pfnm.rootscripts", "skip", "run: the project's own lifecycle scripts run after linking"},
+    {"pfnm.hookBuild", "pfnm.hookbuild", "approved", "what a hook builds by itself: approved, always or never"},
+    {"pfnm.hookTimeout", "pfnm.hooktimeout", "60", "seconds a hook waits for a build before it leaves it alone"},
     {"pfnm.writeBack", "pfnm.writeback", "background", "how a new install reaches the disk: background, wait or off"},
 }};
 
@@ -56,12 +58,32 @@ Status take_writable(const ConfigValue& value, ResolvedSettings& out) {
   return {};
 }
 
+Result<int> parse_number(const ConfigValue& value, int least) {
+  int number = 0;
+  const char* end = value.value.data() + value.value.size();
+  const auto parsed = std::from_chars(value.value.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < least)
+    return bad_value(value, "it must be a number from " + std::to_string(least) + " on");
+  return number;
+}
+
+Status take_hook(const ConfigValue& value, Settings& settings) {
+  if (value.key == "pfnm.hooktimeout") {
+    PFNM_TRY_ASSIGN(const int seconds, parse_number(value, 0));
+    settings.hook_timeout = std::chrono::seconds(seconds);
+    return {};
+  }
+  if (value.value != "approved" && value.value != "always" && value.value != "never")
+    return bad_value(value, "it may be approved, always or never");
+  if (value.value == "always") settings.hook_build = HookBuild::always;
+  if (value.value == "never") settings.hook_build = HookBuild::never;
+  if (value.value == "approved") settings.hook_build = HookBuild::approved;
+  return {};
+}
+
 Status take_own(const ConfigValue& value, Settings& settings) {
   if (value.key == "pfnm.maxbuilds") {
-    const std::string& text = value.value;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.max_builds);
-    if (error != std::errc() || end != text.data() + text.size() || settings.max_builds < 1)
-      return bad_value(value, "it must be a number from 1 on");
+    PFNM_TRY_ASSIGN(settings.max_builds, parse_number(value, 1));
   } else if (value.key == "pfnm.rootscripts") {
     if (value.value != "run" && value.value != "skip") return bad_value(value, "it may be skip or run");
     settings.root_scripts = value.value == "run" ? RootScripts::run : RootScripts::skip;
@@ -82,6 +104,10 @@ Status take_own(const ConfigValue& value, Settings& settings) {
 Status take(const ConfigValue& value, Settings& settings) {
   if (value.key == "pfnm.layout") return take_layout(value, settings.resolved);
   if (value.key == "pfnm.writable") return take_writable(value, settings.resolved);
+  if (value.key.starts_with("pfnm.hook")) {
+    const bool known = value.key == "pfnm.hooktimeout" || value.key == "pfnm.hookbuild";
+    return known ? take_hook(value, settings) : Status{};
+  }
   return take_own(value, settings);
 }
 

@@ -2,6 +2,7 @@
 // everything else comes from the user's own configuration.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,17 @@
 namespace pfnm {
 
 enum class RootScripts { skip, run };
+// What a hook may build on its own (SPEC 5.5).
+enum class HookBuild { approved, always, never };
 
 struct Settings {
   ResolvedSettings resolved;  // writable, layout, and the files it all came from
   int max_builds = 2;
   RootScripts root_scripts = RootScripts::skip;
   WriteBack write_back = WriteBack::background;
+  HookBuild hook_build = HookBuild::approved;
+  std::chrono::milliseconds hook_timeout{60'000};
+  ScriptTrust trust = ScriptTrust::all;  // not configured: what the caller of a build may run
 };
 
 // One row of `pfnm doctor --config`.

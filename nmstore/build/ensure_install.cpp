@@ -166,8 +166,8 @@ class Builder {
     note(options_, "building install " + name_.text.substr(0, 12) + " with npm " +
                        resolution_.toolchain.toolchain.npm_version + " ci");
     const std::string install = paths().install(name_);
-    PFNM_TRY(run_npm_ci({context_.fs, resolution_, install, paths().log(name_), context_.environment,
-                         build_lock_->fd(), options_.progress.tick}));
+    PFNM_TRY(run_npm_ci({context_.fs, context_.store, resolution_, options_.trust, install, paths().log(name_),
+                         context_.environment, build_lock_->fd(), options_.progress.tick}));
     PFNM_TRY(drop_build_files(context_.fs, resolution_, install));
     note(options_, "sealing install " + name_.text.substr(0, 12));
     return seal_install(context_.fs, context_.store, resolution_, name_, [this](const SealProgress& progress) {
@@ -201,7 +201,7 @@ class Builder {
         std::ignore = write_back(context_.fs, context_.store, name_);  // unsynced stays unsynced: verified after a crash
         return;
       case WriteBack::background:
-        std::ignore = run_detached([fs = context_.fs, store = context_.store, name = name_] {
+        std::ignore = run_detached([fs = context_.fs, store = context_.store, name = name_](int) {
           os::become_background();
           std::ignore = write_back(fs, store, name);
         });

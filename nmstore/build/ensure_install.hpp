@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nmstore/base/result.hpp"
+#include "nmstore/build/npm_builder.hpp"
 #include "nmstore/build/resolve.hpp"
 #include "nmstore/store/seal.hpp"
 
@@ -23,6 +24,7 @@ struct BuildProgress {
 struct BuildOptions {
   int max_builds = 2;  // at once, in this store (pfnm.maxBuilds)
   WriteBack write_back = WriteBack::background;
+  ScriptTrust trust = ScriptTrust::all;
   BuildProgress progress;
 };
 

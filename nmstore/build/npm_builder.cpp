@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "nmstore/build/trust.hpp"
 #include "nmstore/platform/process.hpp"
 #include "nmstore/platform/read.hpp"
 
@@ -129,16 +130,50 @@ Status stage_manifest_set(const Fs& fs, const Resolution& resolution, const std:
   return {};
 }
 
+namespace {
+
+Status run_npm(const NpmRun& run, const std::vector<std::string>& arguments) {
+  std::vector<std::string> argv{run.resolution.record.npm.path};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  argv.insert(argv.end(), {"--no-audit", "--no-fund", "--no-progress"});
+  PFNM_TRY_ASSIGN(const ChildResult result, run_logged(run, argv));
+  if (result.ok()) return {};
+  const NpmFailure failure = read_failure(run.log);
+  std::string reason = "npm " + arguments.front() + " exited with " + std::to_string(result.exit_code);
+  if (!failure.code.empty()) reason += " (" + failure.code + ")";
+  if (!failure.message.empty()) reason += ": " + failure.message;
+  return fail(Error::make(Errc::failed_child, "build the install for", run.resolution.project.lock_path(), reason,
+                          hint_for(failure.code, run.log)));
+}
+
+// npm ci without scripts, a look at what the packages really contain, and only then npm rebuild, which runs them: the
+// tree is the same as with npm ci alone (docs/trust.md).
+Status run_approved_scripts(const NpmRun& run) {
+  PFNM_TRY_ASSIGN(const auto scripted, survey_scripts(run.resolution, run.install));
+  const bool ignored =
+      std::find(run.resolution.config.differing.begin(), run.resolution.config.differing.end(),
+                std::pair<std::string, std::string>("ignore-scripts", "true")) != run.resolution.config.differing.end();
+  if (scripted.empty() || ignored) return {};
+  PFNM_TRY_ASSIGN(const auto unapproved, find_unapproved(run.store, scripted));
+  if (unapproved) {
+    return fail(Error::make(Errc::refused, "build the install for", run.resolution.project.lock_path(),
+                            unapproved->shown + " runs a script when it is installed, and was never approved",
+                            "pfnm link approves it"));
+  }
+  return run_npm(run, {"rebuild"});
+}
+
+}  // namespace
+
 Status run_npm_ci(const NpmRun& run) {
-  PFNM_TRY_ASSIGN(const ChildResult result,
-                  run_logged(run, {run.resolution.record.npm.path, "ci", "--no-audit", "--no-fund", "--no-progress"}));
-  if (!result.ok()) {
-    const NpmFailure failure = read_failure(run.log);
-    std::string reason = "npm ci exited with " + std::to_string(result.exit_code);
-    if (!failure.code.empty()) reason += " (" + failure.code + ")";
-    if (!failure.message.empty()) reason += ": " + failure.message;
-    return fail(Error::make(Errc::failed_child, "build the install for", run.resolution.project.lock_path(), reason,
-                            hint_for(failure.code, run.log)));
+  switch (run.trust) {
+    case ScriptTrust::all:
+      PFNM_TRY(run_npm(run, {"ci"}));
+      break;
+    case ScriptTrust::approved_only:
+      PFNM_TRY(run_npm(run, {"ci", "--ignore-scripts"}));
+      PFNM_TRY(run_approved_scripts(run));
+      break;
   }
   // An empty lock leaves none; a layout needs the directory.
   PFNM_TRY(run.fs.ensure_dir(AT_FDCWD, run.install + "/node_modules"));

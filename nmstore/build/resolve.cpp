@@ -104,6 +104,7 @@ Result<TreeConfig> survey_npm_config(const ResolveContext& context, const Projec
   if (own) {
     layers.push_back(parse_npmrc(*own, lookup));
     PFNM_TRY(refuse_program_keys(project.root + "/.npmrc", layers.back()));
+    out.npmrc = sha256(*own);
     out.files.push_back({".npmrc", *own});
   }
   return tree_changing_config(layers);
@@ -255,6 +256,9 @@ Result<Resolution> resolve_install(const ResolveContext& context, const Project&
   PFNM_TRY(take_patches(reader, project, out, key));
   PFNM_TRY(take_file_sources(reader, project, out, key));
   PFNM_TRY(reader.note(".pfnmconfig"));
+  out.config = key.config;
+  out.patches = key.patches;
+  out.file_sources = key.file_sources;
   out.report = compute_key(key);
   const auto name = InstallName::parse(out.report.key.text);
   if (!name) return fail(Error::make(Errc::io, "name the install of", project.lock_path(), out.report.key.text));

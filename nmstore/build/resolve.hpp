@@ -41,6 +41,10 @@ struct Resolution {
   std::vector<std::string> file_trees; // file: tarballs and directories, patches: copied from the project as they are
   std::optional<std::vector<std::string>> patch_package;  // its arguments, if the root's scripts call it
   std::vector<std::pair<std::string, std::string>> not_run;  // "." or workspace -> names of its lifecycle scripts
+  TreeConfig config;                                      // npm's configuration, as far as it changes the tree
+  std::optional<Digest> npmrc;                            // of the project's own .npmrc
+  std::optional<Digest> patches;                          // of the patch directory, where patch-package is called
+  std::vector<std::pair<std::string, Digest>> file_sources;
   std::vector<std::string> npmrc_variables;               // environment variables that .npmrc files name
   ToolchainFacts toolchain;
 };

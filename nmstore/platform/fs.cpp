@@ -189,6 +189,23 @@ Result<CopiedBy> Fs::copy_file(int from_dir, const std::string& from, int to_dir
   return by;
 }
 
+Status Fs::clone_file(int from_dir, const std::string& from, int to_dir, const std::string& to) const {
+  int error = before(Mutation::copy, to.c_str());
+  if (error != 0) return fail_errno(error, "clone to", to);
+  PFNM_TRY_ASSIGN(const Fd source, open_file_at(from_dir, from));
+  PFNM_TRY_ASSIGN(const FileStat st, stat_fd(source.get(), from));
+  const Fd destination(::openat(to_dir, to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!destination) return fail_errno(errno, "create", to);
+  // An empty file has no blocks to share, and some file systems refuse to clone it.
+  error = st.size == 0 ? 0 : os::clone_file(source.get(), destination.get());
+  if (error == 0 && ::fchmod(destination.get(), st.mode & 07777U) != 0) error = errno;
+  if (error == 0) return {};
+  std::ignore = ::unlinkat(to_dir, to.c_str(), 0);  // no half file
+  if (error == EOPNOTSUPP || error == ENOTTY || error == EXDEV || error == EINVAL || error == ENOSYS)
+    return fail(Error::make(Errc::unsupported, "clone to", to, "the file system cannot share blocks"));
+  return fail_errno(error, "clone to", to);
+}
+
 Status Fs::announce(Mutation mutation, const std::string& path) const {
   return finish(before(mutation, path.c_str()), "start", path);
 }

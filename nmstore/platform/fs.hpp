@@ -65,6 +65,8 @@ class Fs {
   // A regular file's content (and nothing else) into a new file of mode `mode`.
   Result<CopiedBy> copy_file(int from_dir, const std::string& from, int to_dir, const std::string& to,
                              mode_t mode) const;
+  // As copy_file, with the source's mode, but only where the two can share blocks (Errc::unsupported elsewhere).
+  Status clone_file(int from_dir, const std::string& from, int to_dir, const std::string& to) const;
   // For changes made elsewhere (a child process): the hook sees them too.
   Status announce(Mutation mutation, const std::string& path) const;
 

@@ -142,22 +142,43 @@ bool process_exists(std::uint64_t pid) {
   return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
 }
 
-Status run_detached(const std::function<void()>& work) {
+Result<Fd> run_detached(const std::function<void(int pipe)>& work) {
+  PFNM_TRY_ASSIGN(Pipe pipe, make_pipe());
   const pid_t child = ::fork();
   if (child < 0) return fail_errno(errno, "start", "a background process");
   if (child > 0) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    return {};
+    return std::move(pipe.read_end);
   }
   // A second fork, so that init and not our caller inherits the worker.
   if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {0, 1, 2}) ::dup2(null, fd);
-  for (int fd = 3; fd < 256; ++fd) ::close(fd);  // a pipe of our caller kept open would make it wait for us
-  work();
+  // A pipe of our caller kept open would make it wait for us.
+  for (int fd = 3; fd < 256; ++fd)
+    if (fd != pipe.write_end.get()) ::close(fd);
+  work(pipe.write_end.get());
   ::_exit(0);
+}
+
+std::optional<std::string> read_until_end(const Fd& pipe, std::chrono::milliseconds time_limit) {
+  const auto end = Clock::now() + time_limit;
+  std::string text;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return std::nullopt;
+    pollfd poll_fd{pipe.get(), POLLIN, 0};
+    const int ready = ::poll(&poll_fd, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return std::nullopt;
+    std::array<char, 4096> buffer{};
+    const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
 }
 
 }  // namespace pfnm

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nmstore/base/result.hpp"
+#include "nmstore/platform/fd.hpp"
 #include "nmstore/platform/fs.hpp"
 
 namespace pfnm {
@@ -40,8 +41,11 @@ struct ChildResult {
 // Is there a process with this id? One of another user counts.
 [[nodiscard]] bool process_exists(std::uint64_t pid);
 
-// Runs `work` in a process of its own session, with no descriptor of ours but `keep_open`, and does not wait.
-// The grandchild ends with _exit(0).
-[[nodiscard]] Status run_detached(const std::function<void()>& work);
+// Runs `work` in a process of its own session, with none of our descriptors, and does not wait. It is given the write
+// end of a pipe; what it writes there, and its end, arrive at the returned read end.
+[[nodiscard]] Result<Fd> run_detached(const std::function<void(int pipe)>& work);
+
+// Reads a pipe until its other end closes or the time is up. Nothing: the time is up.
+[[nodiscard]] std::optional<std::string> read_until_end(const Fd& pipe, std::chrono::milliseconds time_limit);
 
 }  // namespace pfnm

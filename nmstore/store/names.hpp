@@ -40,6 +40,7 @@ class StorePaths {
   [[nodiscard]] std::string new_installs() const { return meta() + "/new"; }
   [[nodiscard]] std::string logs() const { return meta() + "/logs"; }
   [[nodiscard]] std::string log(const InstallName& name) const { return logs() + "/" + name.text + ".log"; }
+  [[nodiscard]] std::string approvals() const { return meta() + "/approvals"; }
   [[nodiscard]] std::string memos() const { return meta() + "/memo"; }
   [[nodiscard]] std::string memo(std::string_view kind, std::string_view id) const {
     return memos() + "/" + std::string(kind) + "-" + std::string(id);

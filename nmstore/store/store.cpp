@@ -87,7 +87,8 @@ Result<Store> create_store(const Fs& fs, const std::string& root) {
   Store store{StorePaths(root)};
   const StorePaths& paths = store.paths;
   for (const std::string& dir : {paths.meta(), paths.seals(), paths.locks(), paths.leases(), paths.references(),
-                                 paths.trash(), paths.new_installs(), paths.logs(), paths.memos()})
+                                 paths.trash(), paths.new_installs(), paths.logs(), paths.memos(),
+                                 paths.approvals()})
     PFNM_TRY(fs.ensure_dir(AT_FDCWD, dir, 0700));
   LineWriter format("store", k_format);
   PFNM_TRY(fs.write_file(AT_FDCWD, paths.format_file(), std::move(format).finish(), 0600));
