@@ -47,7 +47,7 @@ Json stub(const std::string& name, const std::string& version) {
 
 }  // namespace
 
-Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock,
+Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock, const ManifestView& manifest,
                                        const std::vector<std::string>& copied) {
   Json document = Json::parse(hidden, nullptr, false);
   if (document.is_discarded() || !document.is_object() || !document.contains("packages") ||
@@ -62,6 +62,7 @@ Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& l
       packages[path] = entry;
       continue;
     }
+    if (!manifest.find(path)) continue;
     packages[prefix + path] = entry;
     if (is_inside(copied, path)) {
       packages[path] = entry;

@@ -8,11 +8,15 @@
 
 #include "nmstore/base/result.hpp"
 #include "nmstore/lock/npm_lock.hpp"
+#include "nmstore/store/manifest.hpp"
 
 namespace pfnm {
 
 // `hidden` is the text of node_modules/.package-lock.json as npm wrote it in the install; `copied` of copied_packages.
+// Packages that npm lists there and did not install (extraneous ones without a parent) are left out: npm itself would
+// distrust the file for them.
 [[nodiscard]] Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock,
+                                                     const ManifestView& manifest,
                                                      const std::vector<std::string>& copied);
 
 }  // namespace pfnm

@@ -147,7 +147,7 @@ Status write_meta(const Fs& fs, const Resolution& resolution, const std::string&
   PFNM_TRY(fs.write_file(AT_FDCWD, plan_file(install), plan, 0444));
   PFNM_TRY_ASSIGN(const auto hidden, find_file(AT_FDCWD, install + "/node_modules/.package-lock.json"));
   const std::string empty = R"({"lockfileVersion":3,"requires":true,"packages":{}})";
-  PFNM_TRY_ASSIGN(const std::string lock, render_layout_lock(hidden.value_or(empty), resolution.lock,
+  PFNM_TRY_ASSIGN(const std::string lock, render_layout_lock(hidden.value_or(empty), resolution.lock, manifest,
                                                              copied_packages(resolution.lock)));
   return fs.write_file(AT_FDCWD, layout_lock_file(install), lock, 0444);
 }

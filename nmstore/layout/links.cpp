@@ -184,6 +184,16 @@ struct Merge {
   ItemMaker maker;
 };
 
+// What is on disk is judged by what stood before: of the new layout's own entries only links and binaries count (they are
+// told by their looks as well), never its copies, or a former copy of another version would pass for the new one.
+std::vector<OwnEntry> judging_own(const Record& finished, const std::optional<Record>& former) {
+  std::vector<OwnEntry> own;
+  for (const OwnEntry& entry : finished.own)
+    if (entry.kind != OwnKind::copy) own.push_back(entry);
+  if (former) own.insert(own.end(), former->own.begin(), former->own.end());
+  return own;
+}
+
 // A scope that the plan no longer has: our links go, what is not ours is moved aside, the directory goes if it is empty.
 Status empty_old_dir(const Merge& merge, const std::string& path) {
   PFNM_TRY_ASSIGN(const auto existing, list_existing(AT_FDCWD, merge.target.project + "/" + path));
@@ -352,7 +362,8 @@ Result<MovedAside> apply_first_link(const Fs& fs, const LinkTarget& target) {
   });
   if (merge_needed) {
     const KnownCopies no_copies;
-    const Merge merge{fs,    target, record.own, no_copies,
+    const std::vector<OwnEntry> own = judging_own(record, std::nullopt);
+    const Merge merge{fs,    target, own, no_copies,
                       aside, ItemMaker(fs, target, target.project + "/node_modules/.pf")};
     PFNM_TRY(merge_all(merge));
   }
@@ -370,7 +381,9 @@ Result<MovedAside> apply_relink(const Fs& fs, const LinkTarget& target, const Tr
   PFNM_TRY(start_relink(fs, target, intent));
   PFNM_TRY(sweep_hop_dir(fs, target.project));
   Aside aside(fs, target.project);
-  const Merge merge{fs,    target, intent.own, copies,
+  // After an interruption the record may name both; then the disk was looked at (copies).
+  const std::vector<OwnEntry> own = judging_own(finished, survey.record);
+  const Merge merge{fs,    target, own, copies,
                     aside, ItemMaker(fs, target, target.project + "/node_modules/.pf")};
   PFNM_TRY(merge_all(merge));
   if (survey.record) PFNM_TRY(empty_old_dirs(merge, survey.record->dirs));
