@@ -180,8 +180,9 @@ class Builder {
   Status sweep_new_installs() {
     PFNM_TRY_ASSIGN(const auto entries, list_dir_at(AT_FDCWD, paths().new_installs()));
     for (const DirEntry& entry : entries) {
+      if (!entry.name.starts_with("n-")) continue;
       const auto pid = parse_u64(std::string_view(entry.name).substr(2, entry.name.find('-', 2) - 2));
-      if (!entry.name.starts_with("n-") || !pid || process_exists(*pid)) continue;
+      if (!pid || process_exists(*pid)) continue;
       PFNM_TRY(remove_tree(context_.fs, AT_FDCWD, paths().new_installs() + "/" + entry.name));
     }
     return {};

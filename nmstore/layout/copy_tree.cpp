@@ -43,6 +43,7 @@ Status place(Walk& walk, const ManifestView::Entry& entry, const std::string& pa
   PFNM_TRY(walk.fs.make_dir(AT_FDCWD, destination, entry.mode | 0700U));
   for (std::uint32_t i = 0; i < entry.child_count; ++i) {
     const auto child = request.manifest.at(entry.first_child + i);
+    if (child.parent != entry.index) return fail(Error::make(Errc::corrupt, "copy", path, "the manifest is damaged"));
     const std::string name(child.name);
     PFNM_TRY(place(walk, child, path.empty() ? name : path + "/" + name, destination + "/" + name));
   }

@@ -93,7 +93,9 @@ Result<ManifestView> ManifestView::open(const std::string& path) {
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != k_magic || header.record_size != sizeof(Record) || header.count == 0) return corrupt();
   const std::uint64_t records = std::uint64_t{header.count} * sizeof(Record);
-  if (bytes.size() != sizeof(header) + records + header.string_bytes) return corrupt();
+  // Without a sum that a damaged header could make wrap.
+  const std::uint64_t rest = bytes.size() - sizeof(header);
+  if (records > rest || header.string_bytes != rest - records) return corrupt();
   view.count_ = header.count;
   view.records_ = bytes.substr(sizeof(header), records);
   view.strings_ = bytes.substr(sizeof(header) + records);
@@ -115,7 +117,7 @@ ManifestView::Entry ManifestView::at(EntryIndex index) const {
   entry.link = text(record.link_offset, record.link_length);
   entry.parent = record.parent;
   // A directory's children come after it; anything else is damage, and would let a walk run in circles.
-  const bool sane = record.first_child > index && record.child_count <= count_ - std::min(count_, record.first_child);
+  const bool sane = record.first_child > index && record.first_child <= count_ && record.child_count <= count_ - std::min(count_, record.first_child);
   entry.first_child = sane ? record.first_child : 0;
   entry.child_count = sane ? record.child_count : 0;
   const std::uint32_t type = record.type_and_mode >> 16U;
@@ -175,8 +177,11 @@ void hash_entry(Hasher& hasher, const ManifestView& manifest, const ManifestView
   hasher.update_field(entry.link);
   hasher.update_field(std::to_string(entry.child_count));
   if (entry.type == FileType::regular) hasher.update_field(entry.digest.to_hex());
-  for (std::uint32_t i = 0; i < entry.child_count; ++i)
-    hash_entry(hasher, manifest, manifest.at(entry.first_child + i));
+  for (std::uint32_t i = 0; i < entry.child_count; ++i) {
+    const auto child = manifest.at(entry.first_child + i);
+    // A child names its parent; in a damaged file ranges may overlap, and the walk would not be one of a tree.
+    if (child.parent == entry.index) hash_entry(hasher, manifest, child);
+  }
 }
 
 // The root's own name is left out: a copy keeps its digest when it is moved.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "nmstore/base/result.hpp"
-#include "nmstore/platform/read.hpp"
 
 namespace pfnm {
 
