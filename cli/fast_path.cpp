@@ -56,9 +56,15 @@ std::optional<Record> answer_from_record(const Project& project, const StorePath
   return record;
 }
 
-std::optional<std::vector<Input>> survey_inputs(const std::string& project, const std::vector<std::string>& paths) {
+// `lock` has been read already; it is by far the largest.
+std::optional<std::vector<Input>> survey_inputs(const std::string& project, const std::vector<std::string>& paths,
+                                                const Input& lock) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
+    if (path == lock.path) {
+      inputs.push_back(lock);
+      continue;
+    }
     auto input = survey_input(project, path);
     if (!input.has_value()) return std::nullopt;
     inputs.push_back(std::move(*input));
@@ -89,8 +95,8 @@ std::optional<Record> answer_from_memos(const ProcessContext& process, const Pro
   const Digest name = inputs_memo_name(scope, lock->digest);
   const auto memo = read_memo<InputsMemo>(paths.memo("inputs", name.to_hex()), parse_inputs_memo);
   if (!memo) return std::nullopt;
-  auto inputs = survey_inputs(project.root, memo->inputs);
-  auto configs = survey_inputs(project.root, memo->configs);
+  auto inputs = survey_inputs(project.root, memo->inputs, *lock);
+  auto configs = survey_inputs(project.root, memo->configs, *lock);
   if (!inputs || !configs) return std::nullopt;
   const Digest key_name = key_memo_name(name, *inputs, *configs);
   const auto key = read_memo<KeyMemo>(paths.memo("key", key_name.to_hex()), parse_key_memo);

@@ -1,0 +1,3 @@
+import helpers from './index.cjs'
+
+export const { findInstall, withPfnm, pfnm } = helpers
