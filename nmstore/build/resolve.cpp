@@ -222,6 +222,72 @@ Status take_lock(InputReader& reader, const Project& project, Resolution& out, D
   return {};
 }
 
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    const auto slash = path.find('/');
+    if (slash != 0 && path.substr(0, slash) != ".") parts.emplace_back(path.substr(0, slash));
+    path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+  }
+  return parts;
+}
+
+// Directories with a package.json that a pattern of `workspaces` names. Only literal components and "*": a pattern that
+// is cleverer than that is npm's to judge, when it builds.
+class WorkspaceSearch {
+ public:
+  WorkspaceSearch(const std::string& root, InputReader& reader) : root_(root), reader_(reader) {}
+
+  Status search(const std::string& pattern) {
+    const auto parts = split_path(pattern);
+    for (const std::string& part : parts)
+      if (part == ".." || (part != "*" && part.find_first_of("*?[]{}()!+@") != std::string::npos && part[0] != '@'))
+        return {};
+    return descend("", parts, 0);
+  }
+  [[nodiscard]] const std::vector<std::string>& found() const { return found_; }
+
+ private:
+  Status descend(const std::string& path, const std::vector<std::string>& parts, std::size_t at) {
+    if (at == parts.size()) {
+      PFNM_TRY_ASSIGN(const auto manifest, find_stat(AT_FDCWD, root_ + "/" + path + "/package.json"));
+      if (manifest) found_.push_back(path);
+      return {};
+    }
+    const std::string prefix = path.empty() ? "" : path + "/";
+    if (parts[at] != "*") return descend(prefix + parts[at], parts, at + 1);
+    // A directory that appears here later is a change of the inputs.
+    PFNM_TRY(reader_.note(path.empty() ? "." : path));
+    const auto entries = list_dir_at(AT_FDCWD, root_ + "/" + path);
+    if (!entries.has_value()) return {};  // there is none: so there are no workspaces in it
+    for (const DirEntry& entry : *entries) {
+      const bool candidate = entry.type == FileType::directory && entry.name[0] != '.' && entry.name != "node_modules";
+      if (candidate) PFNM_TRY(descend(prefix + entry.name, parts, at + 1));
+    }
+    return {};
+  }
+
+  const std::string& root_;
+  InputReader& reader_;
+  std::vector<std::string> found_;
+};
+
+// A workspace that the lock does not have: npm ci refuses, and a layout without it would be wrong without saying so.
+Status check_workspaces(InputReader& reader, const Project& project, const Resolution& out) {
+  if (out.lock.root() == nullptr) return {};
+  WorkspaceSearch search(project.root, reader);
+  for (const std::string& pattern : out.root.workspaces) {
+    if (pattern.starts_with('!')) return {};  // takes some away again: npm's to judge
+    PFNM_TRY(search.search(pattern));
+  }
+  for (const std::string& directory : search.found()) {
+    if (out.lock.find(directory) != nullptr) continue;
+    return fail(Error::make(Errc::bad_input, "use", project.lock_path(),
+                            "it does not have the workspace " + directory, "npm install brings the lock up to date"));
+  }
+  return {};
+}
+
 Status take_manifests(InputReader& reader, const Project& project, Resolution& out, KeyInputs& key) {
   PFNM_TRY_ASSIGN(auto root, take_manifest(reader, "", project.root, out));
   if (!root) {
@@ -234,7 +300,7 @@ Status take_manifests(InputReader& reader, const Project& project, Resolution& o
     PFNM_TRY_ASSIGN(auto manifest, take_manifest(reader, directory, project.root, out));
     if (manifest) key.workspaces.emplace_back(directory, std::move(*manifest));
   }
-  return {};
+  return check_workspaces(reader, project, out);
 }
 
 }  // namespace
