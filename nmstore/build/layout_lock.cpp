@@ -41,11 +41,44 @@ std::set<std::string> direct_dependencies(const NpmLock& lock) {
   return paths;
 }
 
+// `entry` with the lock's hasInstallScript, in the lock's order of keys.
+Json with_scripts_flag(const Json& entry, const Json& locked) {
+  Json merged = Json::object();
+  for (const auto& [key, value] : locked.items()) {
+    if (entry.contains(key)) {
+      merged[key] = entry[key];
+    } else if (key == "hasInstallScript") {
+      merged[key] = value;
+    }
+  }
+  for (const auto& [key, value] : entry.items())
+    if (!merged.contains(key)) merged[key] = value;
+  return merged;
+}
+
 Json stub(const std::string& name, const std::string& version) {
   return Json{{"name", name}, {"version", version.empty() ? "0.0.0" : version}, {"extraneous", true}};
 }
 
 }  // namespace
+
+Result<std::string> with_workspace_scripts(std::string_view hidden, std::string_view lock) {
+  if (lock.starts_with("\xEF\xBB\xBF")) lock.remove_prefix(3);
+  Json document = Json::parse(hidden, nullptr, false);
+  const Json locked = Json::parse(lock, nullptr, false);
+  if (!document.is_object() || !document.contains("packages") || !document["packages"].is_object() ||
+      !locked.is_object() || !locked.contains("packages"))
+    return std::string(hidden);
+  bool changed = false;
+  for (auto& [path, entry] : document["packages"].items()) {
+    if (is_package(path) || !entry.is_object() || !locked["packages"].contains(path)) continue;
+    const Json& known = locked["packages"][path];
+    if (!known.is_object() || !known.contains("hasInstallScript") || entry.contains("hasInstallScript")) continue;
+    entry = with_scripts_flag(entry, known);
+    changed = true;
+  }
+  return changed ? document.dump(2) + "\n" : std::string(hidden);
+}
 
 Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock, const ManifestView& manifest,
                                        const std::vector<std::string>& copied) {

@@ -19,4 +19,8 @@ namespace pfnm {
                                                      const ManifestView& manifest,
                                                      const std::vector<std::string>& copied);
 
+// npm's hidden lock says of a workspace whether it has install scripts. A build strips them from the manifests, so npm
+// does not see them: the lock's word is put back, where npm would have written it.
+[[nodiscard]] Result<std::string> with_workspace_scripts(std::string_view hidden, std::string_view lock);
+
 }  // namespace pfnm

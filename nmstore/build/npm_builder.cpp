@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "nmstore/build/layout_lock.hpp"
 #include "nmstore/build/trust.hpp"
 #include "nmstore/platform/process.hpp"
 #include "nmstore/platform/read.hpp"
@@ -163,6 +164,15 @@ Status run_approved_scripts(const NpmRun& run) {
   return run_npm(run, {"rebuild"});
 }
 
+Status restore_hidden_lock(const NpmRun& run) {
+  const std::string path = run.install + "/node_modules/.package-lock.json";
+  PFNM_TRY_ASSIGN(const auto hidden, find_file(AT_FDCWD, path));
+  PFNM_TRY_ASSIGN(const auto lock, find_file(AT_FDCWD, run.install + "/" + run.resolution.project.lock_name));
+  if (!hidden || !lock) return {};
+  PFNM_TRY_ASSIGN(const std::string restored, with_workspace_scripts(*hidden, *lock));
+  return restored == *hidden ? Status{} : run.fs.write_file(AT_FDCWD, path, restored);
+}
+
 }  // namespace
 
 Status run_npm_ci(const NpmRun& run) {
@@ -175,6 +185,7 @@ Status run_npm_ci(const NpmRun& run) {
       PFNM_TRY(run_approved_scripts(run));
       break;
   }
+  PFNM_TRY(restore_hidden_lock(run));
   // An empty lock leaves none; a layout needs the directory.
   PFNM_TRY(run.fs.ensure_dir(AT_FDCWD, run.install + "/node_modules"));
   if (run.resolution.patch_package) PFNM_TRY(run_patch_package(run));
