@@ -33,6 +33,11 @@ std::set<std::string> direct_dependencies(const NpmLock& lock) {
     for (const DependencyMap* map : {&entry.dependencies, &entry.dev_dependencies, &entry.optional_dependencies,
                                      &entry.peer_dependencies}) {
       for (const auto& [name, spec] : *map) {
+        // An optional peer is no reason for a link entry: npm would call it extraneous.
+        const bool optional_peer = map == &entry.peer_dependencies &&
+                                   std::find(entry.optional_peers.begin(), entry.optional_peers.end(), name) !=
+                                       entry.optional_peers.end();
+        if (optional_peer) continue;
         const LockEntry* found = resolve_dependency(lock, entry.path, name);
         if (found != nullptr) paths.insert(found->path);
       }
