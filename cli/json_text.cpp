@@ -17,7 +17,11 @@ std::size_t sequence_length(std::string_view text) {
   if (length == 0 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  return length;
+  // Overlong forms, surrogates, and beyond U+10FFFF.
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+  const bool beyond = first == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || beyond ? 0 : length;
 }
 
 void append_escape(std::string& out, unsigned char c) {

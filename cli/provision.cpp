@@ -96,7 +96,8 @@ class Provisioner {
 
  private:
   Status check() {
-    PFNM_TRY_ASSIGN(report_.damaged, check_install(report_.install, install_.manifest, rotation()));
+    PFNM_TRY_ASSIGN(const auto damaged, check_install(report_.install, install_.manifest, rotation()));
+    PFNM_TRY_ASSIGN(report_.damaged, restore_modes(request_.fs, report_.install, install_.manifest, damaged));
     return {};
   }
 

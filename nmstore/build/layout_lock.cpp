@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "nmstore/lock/closure.hpp"
+
 namespace pfnm {
 namespace {
 
@@ -61,6 +63,14 @@ Json with_scripts_flag(const Json& entry, const Json& locked) {
   return merged;
 }
 
+// Direct dependencies on a tarball, a repository or an address: npm holds their `resolved` against the specification and
+// accepts no link in their place.
+std::set<std::string> unlinkable_dependencies(const NpmLock& lock) {
+  std::set<std::string> paths;
+  for (const auto& path : non_registry_dependencies(lock)) paths.insert(path);
+  return paths;
+}
+
 Json stub(const std::string& name, const std::string& version) {
   return Json{{"name", name}, {"version", version.empty() ? "0.0.0" : version}, {"extraneous", true}};
 }
@@ -93,6 +103,7 @@ Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& l
     return fail(Error::make(Errc::corrupt, "read", "node_modules/.package-lock.json", "npm left no hidden lock"));
   const std::set<std::string> direct = direct_dependencies(lock);
   std::map<std::string, Json> packages;
+  const std::set<std::string> unlinkable = unlinkable_dependencies(lock);
   const std::string prefix = std::string(k_shared) + "/";
   for (const auto& [path, entry] : document["packages"].items()) {
     const bool link = entry.is_object() && entry.value("link", false);
@@ -102,7 +113,7 @@ Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& l
     }
     if (!manifest.find(path)) continue;
     packages[prefix + path] = entry;
-    if (is_inside(copied, path)) {
+    if (is_inside(copied, path) || unlinkable.contains(path)) {
       packages[path] = entry;
     } else if (direct.contains(path) || is_in_workspace_modules(path)) {
       packages[path] = Json{{"resolved", prefix + path}, {"link", true}};

@@ -165,6 +165,14 @@ std::vector<std::string> copied_packages(const NpmLock& lock) {
   for (const std::string& path : packages_reaching_workspaces(lock)) copied.insert(path);
   if (const auto clients = prisma_clients(lock); !clients.empty())
     for (const std::string& path : packages_reaching(lock, clients)) copied.insert(path);
+  // npm accepts no link in the place of a tarball or repository dependency. One without packages of its own below it can
+  // be described as what it is (render_layout_lock); one with some has to be it.
+  for (const std::string& path : non_registry_dependencies(lock)) {
+    const bool nests = std::any_of(lock.entries.begin(), lock.entries.end(), [&](const LockEntry& entry) {
+      return entry.path.starts_with(path + "/node_modules/");
+    });
+    if (nests) copied.insert(path);
+  }
   // A nested one lies inside a package that depends on it, and that one is copied whole.
   std::erase_if(copied, [](const std::string& path) { return !is_top_level(path); });
   return {copied.begin(), copied.end()};

@@ -12,7 +12,8 @@ namespace pfnm {
 
 // Top-level packages (entry paths such as "node_modules/x", "packages/a/node_modules/@s/y") that must be real copies in
 // the worktree: those whose closure reaches a workspace (SPEC 3.3), and Prisma's client where it generates into itself
-// (SPEC 3.5), each with every package that reaches it. Sorted.
+// (SPEC 3.5), each with every package that reaches it; and tarball or repository dependencies with packages below them,
+// which npm would not accept as links. Sorted.
 [[nodiscard]] std::vector<std::string> copied_packages(const NpmLock& lock);
 
 [[nodiscard]] LayoutPlan plan_layout(const ManifestView& manifest, const NpmLock& lock);

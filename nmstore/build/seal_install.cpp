@@ -178,6 +178,7 @@ Result<Seal> seal_install(const Fs& fs, const Store& store, const Resolution& re
   PFNM_TRY(fs.write_file(AT_FDCWD, manifest_file(install), render_manifest(entries), 0444));
   Seal seal = seal_of(resolution, name, entries);
   PFNM_TRY(write_meta(fs, resolution, install, seal));
+  PFNM_TRY(fs.set_mode(AT_FDCWD, intent_file(install), 0444));
   PFNM_TRY(fs.set_mode(AT_FDCWD, install + "/.pf", 0555));
   PFNM_TRY(fs.set_mode(AT_FDCWD, install, 0555));
   PFNM_TRY(publish_seal(fs, store.paths, seal));

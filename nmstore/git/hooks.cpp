@@ -171,7 +171,8 @@ PlannedHook plan_husky(const HookFacts& facts, const HookFile& file) {
   PlannedHook hook{HookStep::append, file.event, file.path, file.content.value_or(""), 0644};
   if (!file.content) {
     hook.step = HookStep::write;
-    if (facts.place == HookPlace::husky8) hook.content = "#!/usr/bin/env sh\n. \"$(dirname -- \"$0\")/_/husky.sh\"\n\n";
+    // Not husky.sh: it is in `_`, which a new worktree has only after this very hook.
+    if (facts.place == HookPlace::husky8) hook.content = "#!/usr/bin/env sh\n[ \"$HUSKY\" = 0 ] && exit 0\n";
   }
   if (!hook.content.empty() && hook.content.back() != '\n') hook.content += '\n';
   hook.content += hook_line(file.event) + "\n";

@@ -28,9 +28,14 @@ bool owns(const std::vector<OwnEntry>& own, OwnKind kind, const std::string& pat
   });
 }
 
-// In node_modules itself npm and the tools keep their own dot entries; they are nobody's business here.
-bool is_tool_entry(const PlanDir& dir, std::string_view name) {
-  return name.starts_with('.') && name != ".bin" && dir.path.ends_with("node_modules");
+// In node_modules itself npm and the tools keep their own dot entries, and whatever pfnm.writable names; they are nobody's
+// business here.
+bool is_tool_entry(const ContainerContext& context, std::string_view name) {
+  if (!context.dir.path.ends_with("node_modules")) return false;
+  if (name.starts_with('.') && name != ".bin") return true;
+  return std::any_of(context.writable.begin(), context.writable.end(), [&](std::string_view path) {
+    return path.substr(0, path.find('/')) == name;
+  });
 }
 
 bool is_right_copy(const ContainerContext& context, const PlanItem& item, const ExistingEntry& entry) {
@@ -94,7 +99,7 @@ void judge_unplanned(const ContainerContext& context, const ExistingEntry& entry
     if (entry.type != FileType::directory) steps.aside.push_back(entry.name);
     return;
   }
-  if (is_tool_entry(context.dir, entry.name)) return;
+  if (is_tool_entry(context, entry.name)) return;
   if (is_our_link(context, entry) || owns(context.own, OwnKind::workspace_bin, path, nullptr)) {
     steps.remove.push_back(entry.name);
   } else if (entry.type == FileType::directory && (entry.name.starts_with('@') || entry.name == ".bin")) {

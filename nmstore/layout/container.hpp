@@ -38,6 +38,7 @@ struct ContainerContext {
   const std::vector<OwnEntry>& own;
   const std::string& store;  // links that lead straight into it are an older helper's: ours to replace
   KnownCopies copies;
+  std::vector<std::string> writable;  // pfnm.writable: the worktree's own directories in node_modules
 };
 
 struct ContainerSteps {

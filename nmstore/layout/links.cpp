@@ -199,7 +199,7 @@ Status empty_old_dir(const Merge& merge, const std::string& path) {
   PFNM_TRY_ASSIGN(const auto existing, list_existing(AT_FDCWD, merge.target.project + "/" + path));
   const PlanDir nothing{path, PlanDirKind::managed, {}};
   const ContainerSteps steps = plan_container(
-      {merge.target.project, merge.target.plan, nothing, merge.own, merge.target.record.store, {}}, existing);
+      {merge.target.project, merge.target.plan, nothing, merge.own, merge.target.record.store, {}, {}}, existing);
   for (const std::string& name : steps.remove)
     PFNM_TRY(merge.fs.unlink(AT_FDCWD, merge.target.project + "/" + path + "/" + name));
   for (const std::string& name : steps.aside) PFNM_TRY(merge.aside.move(path + "/" + name));
@@ -216,7 +216,9 @@ Status merge_dir(const Merge& merge, const PlanDir& dir) {
   if (dir.kind == PlanDirKind::writable) return {};
   PFNM_TRY_ASSIGN(const auto existing, list_existing(AT_FDCWD, path));
   const ContainerSteps steps = plan_container(
-      {merge.target.project, merge.target.plan, dir, merge.own, merge.target.record.store, merge.copies}, existing);
+      {merge.target.project, merge.target.plan, dir, merge.own, merge.target.record.store, merge.copies,
+       merge.target.record.settings.writable},
+      existing);
   PFNM_TRY_ASSIGN(const Fd fd, open_dir_at(AT_FDCWD, path));
   for (const std::string& name : steps.remove) PFNM_TRY(merge.fs.unlink(fd.get(), name));
   for (const std::string& name : steps.aside) PFNM_TRY(merge.aside.move(dir.path + "/" + name));
@@ -355,17 +357,14 @@ Result<MovedAside> apply_first_link(const Fs& fs, const LinkTarget& target) {
     PFNM_TRY(fs.rename(AT_FDCWD, container.path, AT_FDCWD, target.project + "/" + container.container));
   PFNM_TRY(remove_tree(fs, AT_FDCWD, staging));
   Aside aside(fs, target.project);
-  const bool merge_needed = std::any_of(target.plan.dirs.begin(), target.plan.dirs.end(), [&](const PlanDir& dir) {
-    return container_wanted(target.project, dir.path) &&
-           std::none_of(staged->begin(), staged->end(),
-                        [&](const Staged& s) { return s.container == container_of(dir.path); });
-  });
-  if (merge_needed) {
-    const KnownCopies no_copies;
-    const std::vector<OwnEntry> own = judging_own(record, std::nullopt);
-    const Merge merge{fs,    target, own, no_copies,
-                      aside, ItemMaker(fs, target, target.project + "/node_modules/.pf")};
-    PFNM_TRY(merge_all(merge));
+  const KnownCopies no_copies;
+  const std::vector<OwnEntry> own = judging_own(record, std::nullopt);
+  const Merge merge{fs,    target, own, no_copies,
+                    aside, ItemMaker(fs, target, target.project + "/node_modules/.pf")};
+  for (const PlanDir& dir : target.plan.dirs) {
+    const bool done = std::any_of(staged->begin(), staged->end(),
+                                  [&](const Staged& s) { return s.container == container_of(dir.path); });
+    if (!done && container_wanted(target.project, dir.path)) PFNM_TRY(merge_dir(merge, dir));
   }
   PFNM_TRY(finish(fs, target.project, record));
   return aside.moved();

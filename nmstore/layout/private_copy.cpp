@@ -124,6 +124,7 @@ struct CarryOver {
   const std::string& project;
   const std::string& store;
   const std::vector<OwnEntry>& own;
+  std::vector<std::string> writable;
   Aside& aside;
   Standing standing;
 };
@@ -165,14 +166,18 @@ Status carry_entry(const CarryOver& carry, const std::string& old_dir, const std
   const bool in_container = dir.ends_with("node_modules");
   const LayoutPlan no_plan;
   const PlanDir here{dir, PlanDirKind::managed, {}};
-  const ContainerContext context{carry.project, no_plan, here, carry.own, carry.store, {}};
+  const ContainerContext context{carry.project, no_plan, here, carry.own, carry.store, {}, {}};
   if (is_our_link(context, entry) || owns(carry, OwnKind::workspace_bin, path)) return carry.fs.unlink(AT_FDCWD, from);
   if (in_container && is_bookkeeping(entry.name)) return remove_tree(carry.fs, AT_FDCWD, from);
   if (entry.type == FileType::directory && (entry.name.starts_with('@') || entry.name == ".bin"))
     return carry_dir(carry, from, path);
   // Never through carry_in: this very run may have moved something into the new one already.
   if (in_container && entry.name == k_aside_dir) return carry.aside.move_from(from, path);
-  if (owns(carry, OwnKind::copy, path) || (in_container && entry.name.starts_with('.')))
+  const bool tools = entry.name.starts_with('.') ||
+                     std::any_of(carry.writable.begin(), carry.writable.end(), [&](std::string_view writable) {
+                       return writable.substr(0, writable.find('/')) == entry.name;
+                     });
+  if (owns(carry, OwnKind::copy, path) || (in_container && tools))
     return carry_in(carry, from, path);
   return carry.aside.move_from(from, path);
 }
@@ -204,7 +209,9 @@ Status finish_exchange(const Fs& fs, const std::string& project, const std::stri
   const std::vector<OwnEntry> none;
   const std::string no_store = "/nonexistent";
   const CarryOver carry{fs, project, exchange.former ? exchange.former->store : no_store,
-                        exchange.former ? exchange.former->own : none, aside, standing};
+                        exchange.former ? exchange.former->own : none,
+                        exchange.former ? exchange.former->settings.writable : std::vector<std::string>{},
+                        aside, standing};
   for (const Container& container : exchange.containers) {
     const std::string path = staging + "/" + container.slot;
     PFNM_TRY_ASSIGN(const auto st, find_stat(AT_FDCWD, path));

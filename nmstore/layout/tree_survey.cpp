@@ -72,7 +72,7 @@ Result<Intact> survey_intact(const std::string& project, const Record& record, c
     PFNM_TRY_ASSIGN(const auto path_stat, find_stat(AT_FDCWD, project + "/" + dir.path));
     if (!path_stat || !path_stat->is_dir()) return Intact::no;
     PFNM_TRY_ASSIGN(const auto existing, list_existing(AT_FDCWD, project + "/" + dir.path));
-    const ContainerSteps steps = plan_container({project, plan, dir, record.own, record.store, {}}, existing);
+    const ContainerSteps steps = plan_container({project, plan, dir, record.own, record.store, {}, record.settings.writable}, existing);
     if (!steps.nothing_to_do()) return Intact::no;
   }
   return Intact::yes;

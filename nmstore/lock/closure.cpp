@@ -1,6 +1,7 @@
 #include "nmstore/lock/closure.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace pfnm {
 
@@ -80,6 +81,33 @@ std::vector<std::string> packages_reaching(const NpmLock& lock, const std::vecto
     if (entry != nullptr) found.push_back(static_cast<Index>(entry - lock.entries.data()));
   }
   return package_paths(lock, reached_from(lock, std::move(found)));
+}
+
+namespace {
+
+bool is_registry_spec(std::string_view spec) {
+  for (const std::string_view scheme : {"file:", "git", "http:", "https:", "bitbucket:", "gist:", "ssh:"})
+    if (spec.starts_with(scheme)) return false;
+  if (spec.starts_with("npm:") || spec.starts_with("workspace:")) return true;
+  return spec.find('/') == std::string_view::npos;  // "user/repository"
+}
+
+}  // namespace
+
+std::vector<std::string> non_registry_dependencies(const NpmLock& lock) {
+  std::set<std::string> paths;
+  for (const LockEntry& entry : lock.entries) {
+    if (entry.kind != EntryKind::root && entry.kind != EntryKind::workspace) continue;
+    for (const DependencyMap* map : {&entry.dependencies, &entry.dev_dependencies, &entry.optional_dependencies,
+                                     &entry.peer_dependencies}) {
+      for (const auto& [name, spec] : *map) {
+        if (is_registry_spec(spec)) continue;
+        const LockEntry* found = resolve_dependency(lock, entry.path, name);
+        if (found != nullptr && found->kind == EntryKind::package) paths.insert(found->path);
+      }
+    }
+  }
+  return {paths.begin(), paths.end()};
 }
 
 }  // namespace pfnm

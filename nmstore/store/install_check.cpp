@@ -32,6 +32,13 @@ std::vector<EntryIndex> top_level(const ManifestView& manifest) {
   std::vector<EntryIndex> indices{k_manifest_root};
   const auto modules = manifest.find("node_modules");
   if (!modules) return indices;
+  const auto bins = manifest.find("node_modules/.bin");
+  // What the binaries lead to: npm rebuild changes their modes through the links.
+  for (std::uint32_t i = 0; bins && i < bins->child_count; ++i) {
+    const std::string_view link = manifest.at(bins->first_child + i).link;
+    if (!link.starts_with("../")) continue;
+    if (const auto target = manifest.find("node_modules/" + std::string(link.substr(3)))) indices.push_back(target->index);
+  }
   indices.push_back(modules->index);
   for (std::uint32_t i = 0; i < modules->child_count; ++i) {
     const auto entry = manifest.at(modules->first_child + i);
@@ -179,6 +186,20 @@ Result<std::vector<DamagedPath>> check_install(const std::string& install, const
     if (damage) damaged.push_back({manifest.path_of(index), *damage});
   }
   return damaged;
+}
+
+Result<std::vector<DamagedPath>> restore_modes(const Fs& fs, const std::string& install, const ManifestView& manifest,
+                                               const std::vector<DamagedPath>& damaged) {
+  PFNM_TRY_ASSIGN(const Fd root, open_dir_at(AT_FDCWD, install));
+  std::vector<DamagedPath> rest;
+  for (const DamagedPath& path : damaged) {
+    const auto entry = manifest.find(path.path);
+    const bool only_mode = path.damage == Damage::mode && entry && entry->type == FileType::regular &&
+                           same_content(root.get(), path.path, manifest, *entry);
+    if (only_mode && fs.set_mode(root.get(), path.path, sealed_mode(entry->type, entry->mode)).has_value()) continue;
+    rest.push_back(path);
+  }
+  return rest;
 }
 
 Result<std::vector<DamagedPath>> verify_install(const std::string& install, const ManifestView& manifest,
