@@ -77,7 +77,7 @@ Result<BuildDecision> decide_build(const Target& target) {
     case HookBuild::approved:
       break;
   }
-  PFNM_TRY_ASSIGN(const auto unapproved, find_unapproved(target.store, trust_items(target.resolution)));
+  PFNM_TRY_ASSIGN(const auto unapproved, find_unapproved(target.store, required_items(target.resolution)));
   if (!unapproved) return BuildDecision{};
   return BuildDecision{MayBuild::no, ScriptTrust::approved_only, unapproved->shown + " was not approved yet"};
 }

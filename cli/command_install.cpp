@@ -226,7 +226,7 @@ Result<LeasedInstall> build(const Session& session, const InstallOptions& option
   Progress progress(2);
   PFNM_TRY_ASSIGN(Target target, find_target(session, options.directory));
   PFNM_TRY_ASSIGN(LeasedInstall leased, ensure_leased(session, target, progress));
-  PFNM_TRY(approve(session.fs, target.store, trust_items(target.resolution)));
+  PFNM_TRY(approve(session.fs, target.store, approvable_items(target.resolution)));
   path = target.store.paths.install(leased.ensured.name);
   return leased;
 }

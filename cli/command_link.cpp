@@ -40,7 +40,7 @@ bool is_new(const ProvisionReport& report) {
 Result<Outcome> lay_out(const Session& session, Target& target, const TreeSurvey& survey, Layout layout, Force force,
                         Progress& progress) {
   PFNM_TRY_ASSIGN(const LeasedInstall leased, ensure_leased(session, target, progress));
-  PFNM_TRY(approve(session.fs, target.store, trust_items(target.resolution)));
+  PFNM_TRY(approve(session.fs, target.store, approvable_items(target.resolution)));
   PFNM_TRY(ensure_ignored(session.fs, target.git, target.project));
   if (layout == Layout::private_copy) progress.note("copying " + human_bytes(leased.ensured.seal.bytes));
   const auto on_copy = [&](const CopyReport& copied) {

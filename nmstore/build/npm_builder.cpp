@@ -96,13 +96,21 @@ Result<ChildResult> run_logged(const NpmRun& run, const std::vector<std::string>
   return run_child(spec);
 }
 
-Status run_patch_package(const NpmRun& run) {
-  const std::string program = run.install + "/node_modules/.bin/patch-package";
-  PFNM_TRY_ASSIGN(const auto present, find_stat(AT_FDCWD, program));
-  if (!present) {
-    return fail(Error::make(Errc::failed_child, "apply the patches of", run.resolution.project.root,
-                            "its scripts call patch-package, which the lock does not install"));
+// The program of the package itself: node_modules/.bin belongs to whoever npm linked there.
+Result<std::string> patch_package_program(const NpmRun& run) {
+  const std::string package = run.install + "/node_modules/patch-package";
+  PFNM_TRY_ASSIGN(const auto text, find_file(AT_FDCWD, package + "/package.json"));
+  if (text) {
+    PFNM_TRY_ASSIGN(const PackageManifest manifest, parse_package_manifest(*text, package + "/package.json"));
+    for (const auto& [name, file] : manifest.bin)
+      if (name == "patch-package") return package + "/" + file;
   }
+  return fail(Error::make(Errc::failed_child, "apply the patches of", run.resolution.project.root,
+                          "its scripts call patch-package, which the lock does not install"));
+}
+
+Status run_patch_package(const NpmRun& run) {
+  PFNM_TRY_ASSIGN(const std::string program, patch_package_program(run));
   std::vector<std::string> argv{run.resolution.record.node.path, program};
   const auto& arguments = *run.resolution.patch_package;
   argv.insert(argv.end(), arguments.begin(), arguments.end());
@@ -150,18 +158,13 @@ Status run_npm(const NpmRun& run, const std::vector<std::string>& arguments) {
 // npm ci without scripts, a look at what the packages really contain, and only then npm rebuild, which runs them: the
 // tree is the same as with npm ci alone (docs/trust.md).
 Status run_approved_scripts(const NpmRun& run) {
-  PFNM_TRY_ASSIGN(const auto scripted, survey_scripts(run.resolution, run.install));
-  const bool ignored =
-      std::find(run.resolution.config.differing.begin(), run.resolution.config.differing.end(),
-                std::pair<std::string, std::string>("ignore-scripts", "true")) != run.resolution.config.differing.end();
-  if (scripted.empty() || ignored) return {};
-  PFNM_TRY_ASSIGN(const auto unapproved, find_unapproved(run.store, scripted));
+  PFNM_TRY_ASSIGN(const DiskTrust trust, survey_disk_trust(run.resolution, run.install));
+  PFNM_TRY_ASSIGN(const auto unapproved, find_unapproved(run.store, trust.items));
   if (unapproved) {
     return fail(Error::make(Errc::refused, "build the install for", run.resolution.project.lock_path(),
-                            unapproved->shown + " runs a script when it is installed, and was never approved",
-                            "pfnm link approves it"));
+                            unapproved->shown + " would get to run, and was never approved", "pfnm link approves it"));
   }
-  return run_npm(run, {"rebuild"});
+  return trust.runs == DiskTrust::Runs::nothing ? Status{} : run_npm(run, {"rebuild"});
 }
 
 Status restore_hidden_lock(const NpmRun& run) {

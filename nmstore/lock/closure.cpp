@@ -110,4 +110,22 @@ std::vector<std::string> non_registry_dependencies(const NpmLock& lock) {
   return {paths.begin(), paths.end()};
 }
 
+std::vector<std::string> packages_reached_from(const NpmLock& lock, const std::vector<std::string>& sources) {
+  std::set<std::string> seen;
+  std::vector<const LockEntry*> todo;
+  const auto visit = [&](const LockEntry* entry) {
+    if (entry != nullptr) entry = link_target(lock, *entry);
+    if (entry != nullptr && seen.insert(entry->path).second) todo.push_back(entry);
+  };
+  for (const std::string& path : sources) visit(lock.find(path));
+  while (!todo.empty()) {
+    const LockEntry* entry = todo.back();
+    todo.pop_back();
+    for (const DependencyMap* map : {&entry->dependencies, &entry->optional_dependencies, &entry->peer_dependencies})
+      for (const auto& dependency : *map) visit(resolve_dependency(lock, entry->path, dependency.first));
+  }
+  std::erase_if(seen, [&](const std::string& path) { return lock.find(path)->kind != EntryKind::package; });
+  return {seen.begin(), seen.end()};
+}
+
 }  // namespace pfnm

@@ -18,6 +18,11 @@ namespace pfnm {
 // are packages and all enclosing packages included: the reverse closure of SPEC 3.12. Sorted paths.
 [[nodiscard]] std::vector<std::string> packages_reaching(const NpmLock& lock, const std::vector<std::string>& targets);
 
+// The packages that `sources` (entry paths) can load by what they declare: the forward closure over dependencies,
+// optionalDependencies and peerDependencies, the sources included. Sorted.
+[[nodiscard]] std::vector<std::string> packages_reached_from(const NpmLock& lock,
+                                                             const std::vector<std::string>& sources);
+
 // Packages that the root or a workspace depends on directly by a tarball, a repository or an address instead of a version
 // (file:x.tgz, git+..., https:..., user/repository). Sorted entry paths.
 [[nodiscard]] std::vector<std::string> non_registry_dependencies(const NpmLock& lock);
