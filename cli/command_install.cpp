@@ -225,6 +225,7 @@ Rendered render_verified(const std::vector<Verified>& verified, OutputForm form)
 Result<LeasedInstall> build(const Session& session, const InstallOptions& options, std::string& path) {
   Progress progress(2);
   PFNM_TRY_ASSIGN(Target target, find_target(session, options.directory));
+  target.settings.anew = options.anew;
   PFNM_TRY_ASSIGN(LeasedInstall leased, ensure_leased(session, target, progress));
   PFNM_TRY(approve(session.fs, target.store, approvable_items(target.resolution)));
   path = target.store.paths.install(leased.ensured.name);

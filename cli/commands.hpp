@@ -44,6 +44,7 @@ struct InstallOptions {
   std::string directory;  // build
   std::string key;        // ls --why, verify: a prefix of the key is enough
   enum class All { no, yes } all = All::no;
+  Anew anew = Anew::no;   // build
   OutputForm form = OutputForm::text;
 };
 ExitCode command_install_ls(const Session& session, const InstallOptions& options);

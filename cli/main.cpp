@@ -104,6 +104,7 @@ class CommandLine {
     ls->callback([this] { chosen_ = [this] { return command_install_ls(session_, install_options()); }; });
     auto* build = install->add_subcommand("build", "Build the install of a worktree's lock without linking it");
     build->add_option("WORKTREE", install_.directory, "A directory of the worktree (default: here)");
+    build->add_flag("--anew", anew_, "Build it again; what is there goes to the trash");
     build->add_flag("--json", json_, "One JSON object on stdout");
     build->callback([this] { chosen_ = [this] { return command_install_build(session_, install_options()); }; });
     auto* verify = install->add_subcommand("verify", "Read everything and name what was changed, removed or added");
@@ -115,6 +116,7 @@ class CommandLine {
 
   InstallOptions install_options() {
     install_.form = form_of(json_);
+    install_.anew = anew_ ? Anew::yes : Anew::no;
     install_.all = all_ ? InstallOptions::All::yes : InstallOptions::All::no;
     return install_;
   }
@@ -149,6 +151,7 @@ class CommandLine {
   bool undo_ = false;
   bool json_ = false;
   bool all_ = false;
+  bool anew_ = false;
   bool config_ = false;
 };
 

@@ -98,6 +98,12 @@ class Provisioner {
   Status check() {
     PFNM_TRY_ASSIGN(const auto damaged, check_install(report_.install, install_.manifest, rotation()));
     PFNM_TRY_ASSIGN(report_.damaged, restore_modes(request_.fs, report_.install, install_.manifest, damaged));
+    for (const DamagedPath& path : report_.damaged) {
+      if (path.damage != Damage::missing) continue;
+      // A link to it would dangle.
+      return fail(Error::make(Errc::corrupt, "use the install", report_.install, path.path + " is missing in it",
+                              "pfnm install build --anew builds it again"));
+    }
     return {};
   }
 

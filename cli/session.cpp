@@ -60,6 +60,7 @@ Result<LeasedInstall> ensure_leased(const Session& session, Target& target, Prog
   options.max_builds = target.settings.max_builds;
   options.write_back = target.settings.write_back;
   options.trust = target.settings.trust;
+  options.anew = target.settings.anew;
   options.progress = progress.for_build();
   PFNM_TRY_ASSIGN(FileLock lease, take_lease(session.fs, target.store, target.resolution.install));
   PFNM_TRY_ASSIGN(EnsuredInstall ensured, ensure_install(context, target.resolution, options));

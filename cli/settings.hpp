@@ -25,6 +25,7 @@ struct Settings {
   HookBuild hook_build = HookBuild::approved;
   std::chrono::milliseconds hook_timeout{60'000};
   ScriptTrust trust = ScriptTrust::all;  // not configured: what the caller of a build may run
+  Anew anew = Anew::no;                  // not configured either
 };
 
 // One row of `pfnm doctor --config`.

@@ -29,8 +29,9 @@ class Builder {
 
   Result<EnsuredInstall> ensure() {
     PFNM_TRY_ASSIGN(auto seal, usable_seal());
-    if (seal) return EnsuredInstall{name_, std::move(*seal), InstallOrigin::found};
+    if (seal && options_.anew == Anew::no) return EnsuredInstall{name_, std::move(*seal), InstallOrigin::found};
     PFNM_TRY_ASSIGN(bool waited, take_build_lock());
+    if (options_.anew == Anew::yes) PFNM_TRY(unpublish());
     PFNM_TRY_ASSIGN(seal, usable_seal());
     if (seal) return EnsuredInstall{name_, std::move(*seal), waited ? InstallOrigin::waited : InstallOrigin::found};
     PFNM_TRY(clear_the_place());
@@ -73,11 +74,21 @@ class Builder {
       return std::optional<Seal>{std::move(seal)};
     }
     note(options_, "install " + name_.text.substr(0, 12) + " did not survive a crash of the machine: building it anew");
-    PFNM_TRY(context_.fs.unlink(AT_FDCWD, paths().seal(name_)));
-    PFNM_TRY_ASSIGN(const std::string where,
-                    move_to_trash(context_.fs, context_.store, paths().install(name_), "damaged in a crash"));
-    std::ignore = where;
+    PFNM_TRY(unpublish());
     return std::optional<Seal>{};
+  }
+
+  // The seal first: from then on it is no install, whatever is left of it.
+  Status unpublish() {
+    PFNM_TRY_ASSIGN(const auto seal, find_stat(AT_FDCWD, paths().seal(name_)));
+    if (!seal) return {};
+    PFNM_TRY(context_.fs.unlink(AT_FDCWD, paths().seal(name_)));
+    PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, paths().install(name_)));
+    if (!there) return {};
+    PFNM_TRY_ASSIGN(const std::string where,
+                    move_to_trash(context_.fs, context_.store, paths().install(name_), "built anew"));
+    std::ignore = where;
+    return {};
   }
 
   // True where another builder had to be waited for.

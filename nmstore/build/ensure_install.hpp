@@ -21,10 +21,13 @@ struct BuildProgress {
   std::function<void(std::uint64_t done, std::uint64_t total)> count;
 };
 
+enum class Anew { no, yes };  // yes: what is there goes to the trash first
+
 struct BuildOptions {
   int max_builds = 2;  // at once, in this store (pfnm.maxBuilds)
   WriteBack write_back = WriteBack::background;
   ScriptTrust trust = ScriptTrust::all;
+  Anew anew = Anew::no;
   BuildProgress progress;
 };
 

@@ -122,6 +122,10 @@ Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& l
   const LockEntry* root = lock.root();
   const std::string root_name = root != nullptr && !root->name.empty() ? root->name : "shared";
   packages[std::string(k_shared)] = stub(root_name, root != nullptr ? root->version : "");
+  // npm takes what lies below a package of the project for its own to remove, but looks only one level down. With an entry
+  // for .pf itself the install is two levels down: `npm install` (run by root above all) retires .pf, a link, and never
+  // reaches through it. npm must have seen the directory, hence the link .pf-dir (docs/decisions/0007).
+  packages["node_modules/.pf"] = stub(".pf", "");
   for (const LockEntry& entry : lock.entries)
     if (entry.kind == EntryKind::workspace) packages[prefix + entry.path] = stub(entry.name, entry.version);
   Json sorted = Json::object();

@@ -9,7 +9,8 @@ namespace pfnm {
 namespace {
 
 bool is_bookkeeping(std::string_view name) {
-  return name == k_marker || name == k_record || name == k_hop_dir || name == k_aside_dir;
+  return name == k_marker || name == k_record || name == k_hop_dir || name == k_hop_seen ||
+         name == k_aside_dir;
 }
 
 Status clone_entry(const Fs& fs, const std::string& from, const std::string& to, const DirEntry& entry);

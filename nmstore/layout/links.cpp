@@ -147,6 +147,7 @@ Status start_root(const Fs& fs, const LinkTarget& target, const std::string& roo
   PFNM_TRY(fs.make_dir(AT_FDCWD, root));
   PFNM_TRY(fs.make_symlink(k_hop, AT_FDCWD, root + "/" + k_marker));
   PFNM_TRY(fs.make_dir(AT_FDCWD, root + "/" + k_hop_dir));
+  PFNM_TRY(fs.make_symlink(k_hop_dir, AT_FDCWD, root + "/" + k_hop_seen));
   return fs.make_symlink(target.install, AT_FDCWD, root + "/" + k_hop);
 }
 
@@ -280,6 +281,9 @@ Status start_relink(const Fs& fs, const LinkTarget& target, const Record& intent
   PFNM_TRY(fs.write_file(AT_FDCWD, modules + "/" + k_relink_intent, render_record(intent)));
   const auto marker = read_link_at(AT_FDCWD, modules + "/" + k_marker);
   if (!marker.has_value() || *marker != k_hop) PFNM_TRY(fs.replace_symlink(k_hop, AT_FDCWD, modules + "/" + k_marker));
+  const auto seen = read_link_at(AT_FDCWD, modules + "/" + k_hop_seen);
+  if (!seen.has_value() || *seen != k_hop_dir)
+    PFNM_TRY(fs.replace_symlink(k_hop_dir, AT_FDCWD, modules + "/" + k_hop_seen));
   auto removed = fs.unlink(AT_FDCWD, modules + "/" + k_record);
   if (!removed.has_value() && removed.error().sys_errno != ENOENT) return removed;
   const auto hop = read_link_at(AT_FDCWD, modules + "/" + k_hop);

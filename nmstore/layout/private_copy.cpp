@@ -130,7 +130,8 @@ struct CarryOver {
 };
 
 bool is_bookkeeping(std::string_view name) {
-  return name == k_marker || name == k_record || name == k_hop_dir || name == ".package-lock.json";
+  return name == k_marker || name == k_record || name == k_hop_dir || name == k_hop_seen ||
+         name == ".package-lock.json";
 }
 
 bool owns(const CarryOver& carry, OwnKind kind, const std::string& path) {
@@ -203,8 +204,21 @@ Result<Exchange> read_exchange(const std::string& staging) {
   return exchange;
 }
 
+// All was carried over, and the removal was interrupted after the list was gone. The list goes after the containers: if
+// one is there all the same, somebody else has been at work, and nothing is deleted.
+Status remove_finished(const Fs& fs, const std::string& staging) {
+  PFNM_TRY_ASSIGN(const auto entries, list_dir_at(AT_FDCWD, staging));
+  for (const DirEntry& entry : entries)
+    if (entry.type == FileType::directory)
+      return fail(Error::make(Errc::corrupt, "finish", staging, "it holds a directory that no list explains",
+                              "look at it, and remove it by hand"));
+  return remove_tree(fs, AT_FDCWD, staging);
+}
+
 Status finish_exchange(const Fs& fs, const std::string& project, const std::string& staging, Aside& aside,
                        Standing standing) {
+  PFNM_TRY_ASSIGN(const auto list, find_stat(AT_FDCWD, staging + "/exchange"));
+  if (!list) return remove_finished(fs, staging);
   PFNM_TRY_ASSIGN(const Exchange exchange, read_exchange(staging));
   const std::vector<OwnEntry> none;
   const std::string no_store = "/nonexistent";

@@ -64,6 +64,8 @@ Result<Intact> survey_intact(const std::string& project, const Record& record, c
   if (!hop.has_value() || *hop != StorePaths(record.store).install(record.install)) return Intact::no;
   const auto marker = read_link_at(AT_FDCWD, project + "/node_modules/" + k_marker);
   if (!marker.has_value() || *marker != k_hop) return Intact::no;
+  const auto seen = read_link_at(AT_FDCWD, project + "/node_modules/" + k_hop_seen);
+  if (!seen.has_value() || *seen != k_hop_dir) return Intact::no;
   if (survey_unmoved(project, record) == Intact::yes) return Intact::yes;
   const auto lock = find_stat(AT_FDCWD, project + "/node_modules/.package-lock.json");
   if (!lock.has_value() || !*lock || (*lock)->mtime_ns != k_layout_lock_mtime_ns) return Intact::no;

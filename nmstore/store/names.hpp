@@ -63,6 +63,7 @@ inline constexpr std::string_view k_install_meta = ".pf";
 inline constexpr const char* k_marker = ".pf-shared";               // -> .pf/shared; created first
 inline constexpr const char* k_record = ".worktree-provisioned";    // created when the layout stands
 inline constexpr const char* k_hop_dir = ".pf";
+inline constexpr const char* k_hop_seen = ".pf-dir";                // -> .pf; see layout_lock.cpp
 inline constexpr const char* k_hop = ".pf/shared";                  // -> the install
 inline constexpr const char* k_relink_intent = ".pf/intent";        // the former record, while a re-link runs
 inline constexpr const char* k_aside_dir = ".pf-aside";             // what was in the way and is not ours to delete
