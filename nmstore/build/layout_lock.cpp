@@ -6,6 +6,7 @@
 #include <set>
 
 #include "nmstore/lock/closure.hpp"
+#include "nmstore/lock/semver.hpp"
 
 namespace pfnm {
 namespace {
@@ -71,6 +72,37 @@ std::set<std::string> unlinkable_dependencies(const NpmLock& lock) {
   return paths;
 }
 
+void add_override_names(const Json& overrides, std::set<std::string>& names) {
+  if (!overrides.is_object()) return;
+  for (const auto& [key, value] : overrides.items()) {
+    // "name", "name@range", "@scope/name@range"; "." is the package itself.
+    const auto at = key.find('@', 1);
+    if (key != ".") names.insert(key.substr(0, at));
+    add_override_names(value, names);
+  }
+}
+
+std::set<std::string> overridden_names(std::string_view overrides) {
+  std::set<std::string> names;
+  const Json parsed = Json::parse(overrides, nullptr, false);
+  if (!parsed.is_discarded()) add_override_names(parsed, names);
+  return names;
+}
+
+void write_overridden_ranges(const NpmLock& lock, const std::set<std::string>& overridden, const std::string& path,
+                             Json& entry) {
+  if (overridden.empty() || !entry.is_object()) return;
+  for (const char* kind : {"dependencies", "optionalDependencies", "peerDependencies"}) {
+    if (!entry.contains(kind) || !entry[kind].is_object()) continue;
+    for (auto& [name, range] : entry[kind].items()) {
+      if (!overridden.contains(name) || !range.is_string()) continue;
+      const LockEntry* found = resolve_dependency(lock, path, name);
+      if (found == nullptr || found->kind != EntryKind::package || found->version.empty()) continue;
+      if (!satisfies(found->version, range.get<std::string>())) range = found->version;
+    }
+  }
+}
+
 Json stub(const std::string& name, const std::string& version) {
   return Json{{"name", name}, {"version", version.empty() ? "0.0.0" : version}, {"extraneous", true}};
 }
@@ -95,25 +127,27 @@ Result<std::string> with_workspace_scripts(std::string_view hidden, std::string_
   return changed ? document.dump(2) + "\n" : std::string(hidden);
 }
 
-Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock, const ManifestView& manifest,
-                                       const std::vector<std::string>& copied) {
-  Json document = Json::parse(hidden, nullptr, false);
+Result<std::string> render_layout_lock(const LayoutLockInputs& inputs) {
+  const NpmLock& lock = inputs.lock;
+  Json document = Json::parse(inputs.hidden, nullptr, false);
   if (document.is_discarded() || !document.is_object() || !document.contains("packages") ||
       !document["packages"].is_object())
     return fail(Error::make(Errc::corrupt, "read", "node_modules/.package-lock.json", "npm left no hidden lock"));
   const std::set<std::string> direct = direct_dependencies(lock);
   std::map<std::string, Json> packages;
   const std::set<std::string> unlinkable = unlinkable_dependencies(lock);
+  const std::set<std::string> overridden = overridden_names(inputs.overrides);
   const std::string prefix = std::string(k_shared) + "/";
-  for (const auto& [path, entry] : document["packages"].items()) {
+  for (auto& [path, entry] : document["packages"].items()) {
     const bool link = entry.is_object() && entry.value("link", false);
     if (!is_package(path) || link) {
       packages[path] = entry;
       continue;
     }
-    if (!manifest.find(path)) continue;
+    if (!inputs.manifest.find(path)) continue;
+    write_overridden_ranges(lock, overridden, path, entry);
     packages[prefix + path] = entry;
-    if (is_inside(copied, path) || unlinkable.contains(path)) {
+    if (is_inside(inputs.copied, path) || unlinkable.contains(path)) {
       packages[path] = entry;
     } else if (direct.contains(path) || is_in_workspace_modules(path)) {
       packages[path] = Json{{"resolved", prefix + path}, {"link", true}};

@@ -12,12 +12,19 @@
 
 namespace pfnm {
 
-// `hidden` is the text of node_modules/.package-lock.json as npm wrote it in the install; `copied` of copied_packages.
-// Packages that npm lists there and did not install (extraneous ones without a parent) are left out: npm itself would
-// distrust the file for them.
-[[nodiscard]] Result<std::string> render_layout_lock(std::string_view hidden, const NpmLock& lock,
-                                                     const ManifestView& manifest,
-                                                     const std::vector<std::string>& copied);
+// What render_layout_lock works from.
+struct LayoutLockInputs {
+  std::string_view hidden;     // text of node_modules/.package-lock.json as npm wrote it in the install
+  const NpmLock& lock;
+  const ManifestView& manifest;
+  const std::vector<std::string>& copied;  // of copied_packages
+  std::string_view overrides;  // of the root's package.json, as JSON; "" for none
+};
+
+// Packages that npm lists in its hidden lock and did not install (extraneous ones without a parent) are left out: npm
+// itself would distrust the file for them. Where an override put a version that the dependent does not ask for, its
+// range is written as that version: npm 10 does not carry overrides through a link.
+[[nodiscard]] Result<std::string> render_layout_lock(const LayoutLockInputs& inputs);
 
 // npm's hidden lock says of a workspace whether it has install scripts. A build strips them from the manifests, so npm
 // does not see them: the lock's word is put back, where npm would have written it.

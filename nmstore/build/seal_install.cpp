@@ -147,8 +147,10 @@ Status write_meta(const Fs& fs, const Resolution& resolution, const std::string&
   PFNM_TRY(fs.write_file(AT_FDCWD, plan_file(install), plan, 0444));
   PFNM_TRY_ASSIGN(const auto hidden, find_file(AT_FDCWD, install + "/node_modules/.package-lock.json"));
   const std::string empty = R"({"lockfileVersion":3,"requires":true,"packages":{}})";
-  PFNM_TRY_ASSIGN(const std::string lock, render_layout_lock(hidden.value_or(empty), resolution.lock, manifest,
-                                                             copied_packages(resolution.lock)));
+  const auto copied = copied_packages(resolution.lock);
+  const std::string hidden_text = hidden.value_or(empty);
+  PFNM_TRY_ASSIGN(const std::string lock, render_layout_lock({hidden_text, resolution.lock, manifest, copied,
+                                                              resolution.root.overrides}));
   return fs.write_file(AT_FDCWD, layout_lock_file(install), lock, 0444);
 }
 
