@@ -1,0 +1,167 @@
+# shellcheck shell=bash
+# What the cases share: results, environment, projects, plain reference trees, npm versions.
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+NPM_10=10.8.2
+NPM_11=11.19.1
+NPM_12=12.2.2
+
+passed=0
+failed=0
+skipped=0
+
+ok() {
+  echo "ok $1"
+  passed=$((passed + 1))
+}
+
+failed() {
+  echo "FAILED $1: $2"
+  failed=$((failed + 1))
+}
+
+skip() {
+  echo "skipped $1: $2"
+  skipped=$((skipped + 1))
+}
+
+# check NAME COMMAND...: runs the command with its output in a log; on failure says its last lines.
+check() {
+  local name=$1 log
+  shift
+  log=$LOGS/${name//[^A-Za-z0-9._-]/_}.log
+  if "$@" >"$log" 2>&1 </dev/null; then
+    ok "$name"
+    return 0
+  fi
+  failed "$name" "$(tail -n "${TAIL:-4}" "$log" | tr '\n' '|' | cut -c1-800)"
+  return 1
+}
+
+# exits CODE COMMAND...: the command ends with that exit status.
+exits() {
+  local wanted=$1 code=0
+  shift
+  "$@" || code=$?
+  [ "$code" -eq "$wanted" ] || {
+    echo "exit status $code instead of $wanted: $*"
+    return 1
+  }
+}
+
+same_text() {
+  [ "$1" = "$2" ] || {
+    printf '%s\n' "first: $1" "second: $2"
+    return 1
+  }
+}
+
+in_dir() {
+  local directory=$1
+  shift
+  (cd "$directory" && "$@")
+}
+
+# npm_path VERSION: a directory for PATH with that npm; installed into the scratch directory when absent.
+npm_path() {
+  local prefix=$NPMS/n$1
+  if [ ! -e "$prefix/node_modules/npm/bin/npm-cli.js" ]; then
+    mkdir -p "$prefix"
+    (cd "$prefix" && npm install --no-save --prefix "$prefix" "npm@$1") >"$LOGS/install-npm-$1.log" 2>&1 || {
+      echo "cannot install npm $1, see $LOGS/install-npm-$1.log" >&2
+      return 1
+    }
+  fi
+  echo "$prefix/node_modules/.bin"
+}
+
+# with_npm VERSION COMMAND...
+with_npm() {
+  local directory
+  directory=$(npm_path "$1") || return 1
+  shift
+  PATH=$directory:$PATH "$@"
+}
+
+# The projects: NAME -> folder in the corpus.
+project_folder() {
+  case $1 in
+    exp-repo) echo _synthetic/exp-repo ;;
+    bom) echo _synthetic/bom ;;
+    helloworld) echo microsoft__vscode-extension-samples/61fda64ede__helloworld-sample ;;
+    nodejs.org) echo nodejs__nodejs.org/0fec722816 ;;
+    hydrogen) echo Shopify__hydrogen/0425e50daf ;;
+    boxyhq) echo boxyhq__saas-starter-kit/abc9b68682 ;;
+    *) return 1 ;;
+  esac
+}
+
+# copy_project NAME DIRECTORY: a writable copy, with what the tests change in it.
+copy_project() {
+  local name=$1 directory=$2
+  mkdir -p "$(dirname "$directory")"
+  cp -r "$CORPUS/$(project_folder "$name")" "$directory"
+  chmod -R u+w "$directory"
+  case $name in
+    exp-repo)
+      # Awaits at the top level, which only a module may.
+      mv "$directory/src/types.ts" "$directory/src/types.mts"
+      ;;
+    hydrogen)
+      # The scope's registry is left out of the corpus; the install scripts want downloads from elsewhere.
+      echo ignore-scripts=true >>"$directory/.npmrc"
+      ;;
+    helloworld | bom)
+      mkdir "$directory/src"
+      echo "import * as vscode from 'vscode'; export const version: string = vscode.version;" >"$directory/src/extension.ts"
+      echo '{ "compilerOptions": { "module": "commonjs", "target": "ES2022", "noEmit": true, "strict": true }, "include": ["src"] }' \
+        >"$directory/tsconfig.json"
+      ;;
+  esac
+  [ "$name" = bom ] && return # no .gitignore: pfnm has to keep git clean by itself
+  [ -e "$directory/.gitignore" ] || echo node_modules >"$directory/.gitignore"
+}
+
+# repository NAME: a git repository of the project at $WORK/NAME/main, made once.
+repository() {
+  local directory=$WORK/$1/main
+  [ -d "$directory/.git" ] && return
+  copy_project "$1" "$directory"
+  git -C "$directory" init -q
+  git -C "$directory" add -A
+  git -C "$directory" commit -qm "project"
+}
+
+# worktree NAME LABEL: a new worktree of the project at $WORK/NAME/LABEL, nothing linked yet.
+worktree() {
+  repository "$1"
+  git -C "$WORK/$1/main" worktree add -q --detach "$WORK/$1/$2"
+}
+
+drop_worktree() {
+  rm -rf "${WORK:?}/$1/$2"
+  git -C "$WORK/$1/main" worktree prune
+}
+
+# plain NAME: the reference tree, by a plain npm ci at $WORK/NAME/plain, made once.
+plain() {
+  local directory=$WORK/$1/plain
+  [ -e "$WORK/$1/plain.done" ] && return
+  rm -rf "$directory"
+  copy_project "$1" "$directory"
+  in_dir "$directory" env HUSKY=0 npm ci || return 1
+  : >"$WORK/$1/plain.done"
+}
+
+# install_of WORKTREE: the install that it is linked to.
+install_of() {
+  readlink "$1/node_modules/.pf/shared"
+}
+
+is_root() {
+  [ "$(id -u)" -eq 0 ]
+}
+
+have_project() {
+  [ -d "$CORPUS/$(project_folder "$1")" ]
+}
