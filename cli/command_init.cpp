@@ -1,7 +1,10 @@
+#include <fcntl.h>
+
 #include "cli/commands.hpp"
 #include "cli/json_text.hpp"
 #include "nmstore/git/hooks.hpp"
 #include "nmstore/platform/os.hpp"
+#include "nmstore/platform/read.hpp"
 
 namespace pfnm {
 namespace {
@@ -36,6 +39,19 @@ Result<std::string> front_path() {
   return self.substr(0, libexec) + "/bin/pfnm";
 }
 
+// Makes git ignore node_modules, if it does not, in a way that --undo takes back.
+Status exclude(const Session& session, const GitCli& git, const Project& project) {
+  const std::string path = project.worktree.common_dir + "/info/exclude";
+  const std::string info = project.worktree.common_dir + "/info";
+  PFNM_TRY_ASSIGN(const auto before, find_file(AT_FDCWD, path));
+  PFNM_TRY_ASSIGN(const auto info_before, find_stat(AT_FDCWD, info));
+  PFNM_TRY(ensure_ignored(session.fs, git, project));
+  PFNM_TRY_ASSIGN(const auto after, find_file(AT_FDCWD, path));
+  if (!after || before == after) return {};
+  if (!info_before) PFNM_TRY(note_directory(session.fs, project.worktree, info));
+  return note_change(session.fs, project.worktree, path, before, *after);
+}
+
 Result<InitReport> init(const Session& session, const InitOptions& options) {
   InitReport report;
   PFNM_TRY_ASSIGN(const Worktree worktree, find_worktree(session.absolute(options.directory)));
@@ -53,7 +69,7 @@ Result<InitReport> init(const Session& session, const InitOptions& options) {
   PFNM_TRY(apply_hooks(session.fs, git, worktree, report.facts, plan));
   for (const PlannedHook& hook : plan) report.done.push_back(hook.path);
   const auto project = find_project(worktree.root);
-  if (project.has_value()) PFNM_TRY(ensure_ignored(session.fs, git, *project));
+  if (project.has_value()) PFNM_TRY(exclude(session, git, *project));
   return report;
 }
 

@@ -55,31 +55,36 @@ for program in node npm git; do
   command -v "$program" >/dev/null || fail "$program is not installed"
 done
 
-scratch='' mounted='' device=''
+scratch='' mounted='' device='' group=''
 
-# Every process of the tools, and whatever one of them left running, carries the name of this run's scratch directory.
+# What a tool may have left running: its program lies in our scratch directory.
 end_left_behind() {
-  local environment process
-  for environment in /proc/[0-9]*/environ; do
-    if tr '\0' '\n' <"$environment" 2>/dev/null | grep -qxF "PFNM_PEERS_RUN=$scratch"; then
-      process=${environment#/proc/}
-      kill -KILL "${process%/environ}" 2>/dev/null || true
+  local link program
+  for link in /proc/[0-9]*/exe; do
+    program=$(readlink "$link" 2>/dev/null) || continue
+    if [[ $program == "$scratch"/* ]]; then
+      link=${link#/proc/}
+      kill -KILL "${link%/exe}" 2>/dev/null || true
     fi
   done
 }
 
 clean_up() {
   status=$?
+  set +e
   trap - EXIT
   trap '' INT TERM HUP
-  jobs -pr | xargs -r kill 2>/dev/null || true
-  wait || true
+  if [ -n "$group" ]; then
+    kill -TERM -- "-$group" 2>/dev/null && sleep 0.2
+    kill -KILL -- "-$group" 2>/dev/null
+    wait "$group" 2>/dev/null
+  fi
   if [ -n "$scratch" ]; then end_left_behind; fi
-  if [ -n "$mounted" ]; then umount "$mounted" 2>/dev/null || { sleep 1; umount "$mounted"; } || umount -l "$mounted" || true; fi
-  if [ -n "$device" ]; then losetup -d "$device" || true; fi
+  if [ -n "$mounted" ]; then umount "$mounted" 2>/dev/null || { sleep 1; umount "$mounted"; } || umount -l "$mounted"; fi
+  if [ -n "$device" ]; then losetup -d "$device"; fi
   if [ -n "$scratch" ]; then
-    chmod -R u+w "$scratch" 2>/dev/null || true # pfnm's store is sealed
-    rm -rf --one-file-system "$scratch" || true
+    chmod -R u+w "$scratch" 2>/dev/null # pfnm's store is sealed
+    rm -rf --one-file-system "$scratch"
   fi
   exit "$status"
 }
@@ -112,12 +117,15 @@ if [ $chart = yes ] && ! command -v gnuplot >/dev/null; then
 fi
 if command -v gnuplot >/dev/null; then gnuplot=yes; fi
 
-# In the background, because a trap waits for a program in the foreground to end.
+# In the background, because a trap waits for a program in the foreground to end; in a process group of its own.
 status=0
-node "$here/peers.mjs" --project "$project" --pfnm "$pfnm" --work "$work" --run "$scratch" --kind "$kind" --out "$out" \
+set -m
+node "$here/peers.mjs" --project "$project" --pfnm "$pfnm" --work "$work" --kind "$kind" --out "$out" \
   "${harness[@]}" &
-wait $! || status=$?
+group=$!
+set +m
+wait "$group" || status=$?
 if [ -n "$gnuplot" ] && [ -f "$out/peers.dat" ]; then
   gnuplot -e "data='$out/peers.dat'; image='$out/peers.png'" "$here/chart.gp"
 fi
-exit "$status"
+[ "$status" -eq 0 ] || exit "$status"

@@ -154,6 +154,10 @@ Result<bool> undo_step(const Fs& fs, const GitCli& git, const Worktree& worktree
     std::ignore = result;  // gone already is gone
     return true;
   }
+  if (entry.step == "directory") {
+    std::ignore = fs.remove_dir(AT_FDCWD, entry.path);  // somebody has put something into it: it stays
+    return true;
+  }
   PFNM_TRY_ASSIGN(const auto now, find_file(AT_FDCWD, entry.path));
   if (!now || *now != entry.after) return false;
   PFNM_TRY_ASSIGN(const FileStat st, stat_at(AT_FDCWD, entry.path));
@@ -207,9 +211,14 @@ Result<HookFacts> survey_hooks(const GitCli& git, const Worktree& worktree) {
   }
   if (facts.directory.empty()) return facts;
   for (const char* event : k_events) {
-    HookFile file{event, facts.directory + "/" + event, std::nullopt, 0};
+    HookFile file{event, facts.directory + "/" + event, HookForm::absent, std::nullopt, 0};
     PFNM_TRY_ASSIGN(const auto st, find_stat(AT_FDCWD, file.path));
-    if (st) {
+    if (st && st->is_symlink()) {
+      file.form = HookForm::link;
+      // In the repository's own directory the link is chained to; husky's lines go into files, and this is no file of husky's.
+      if (facts.place != HookPlace::common_directory) facts.place = HookPlace::foreign;
+    } else if (st) {
+      file.form = HookForm::file;
       PFNM_TRY_ASSIGN(file.content, find_file(AT_FDCWD, file.path));
       file.mode = st->mode & 07777U;
     }
@@ -240,7 +249,7 @@ std::vector<PlannedHook> plan_hooks(const HookFacts& facts, const std::string& p
     case HookPlace::common_directory:
       for (const HookFile& file : facts.files) {
         if (file.content && file.content->find("pfnm init") != std::string::npos) continue;
-        plan.push_back({file.content ? HookStep::chain : HookStep::write, file.event, file.path, shim, 0755});
+        plan.push_back({file.form == HookForm::absent ? HookStep::write : HookStep::chain, file.event, file.path, shim, 0755});
       }
       break;
   }
@@ -251,7 +260,11 @@ Status apply_hooks(const Fs& fs, const GitCli& git, const Worktree& worktree, co
                    const std::vector<PlannedHook>& plan) {
   if (plan.empty()) return {};
   PFNM_TRY_ASSIGN(auto undo, read_undo(worktree));
-  if (!facts.directory.empty()) PFNM_TRY(fs.ensure_dirs(facts.directory));
+  if (!facts.directory.empty()) {
+    PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, facts.directory));
+    if (!there) undo.push_back({"directory", facts.directory, "", ""});
+    PFNM_TRY(fs.ensure_dirs(facts.directory));
+  }
   for (const PlannedHook& hook : plan) {
     std::string before;
     for (const HookFile& file : facts.files)
@@ -264,11 +277,25 @@ Status apply_hooks(const Fs& fs, const GitCli& git, const Worktree& worktree, co
   return {};
 }
 
+Status note_change(const Fs& fs, const Worktree& worktree, const std::string& path,
+                   const std::optional<std::string>& before, const std::string& after) {
+  PFNM_TRY_ASSIGN(auto undo, read_undo(worktree));
+  undo.push_back({before ? "append" : "write", path, before.value_or(""), after});
+  return fs.write_file(AT_FDCWD, undo_file(worktree), render_undo(undo), 0600);
+}
+
+Status note_directory(const Fs& fs, const Worktree& worktree, const std::string& path) {
+  PFNM_TRY_ASSIGN(auto undo, read_undo(worktree));
+  undo.push_back({"directory", path, "", ""});
+  return fs.write_file(AT_FDCWD, undo_file(worktree), render_undo(undo), 0600);
+}
+
 Result<UndoneHooks> undo_hooks(const Fs& fs, const GitCli& git, const Worktree& worktree) {
   UndoneHooks undone;
   PFNM_TRY_ASSIGN(const auto entries, read_undo(worktree));
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     PFNM_TRY_ASSIGN(const bool restored, undo_step(fs, git, worktree, *entry));
+    if (entry->step == "directory") continue;
     (restored ? undone.restored : undone.changed_since).push_back(entry->path);
   }
   if (!entries.empty()) PFNM_TRY(fs.unlink(AT_FDCWD, undo_file(worktree)));

@@ -16,10 +16,12 @@ namespace pfnm {
 
 enum class HookPlace { configuration, husky9, husky8, common_directory, foreign };
 
+enum class HookForm { absent, file, link };  // link: a symbolic link, to a script that is somebody's
 struct HookFile {
   std::string event;                   // "post-checkout"
   std::string path;                    // absolute
-  std::optional<std::string> content;  // what is there
+  HookForm form = HookForm::absent;
+  std::optional<std::string> content;  // of a file
   std::uint32_t mode = 0;
 };
 
@@ -47,6 +49,13 @@ struct PlannedHook {
 // Does it, and leaves beside the repository's configuration (`<common>/pfnm-init`) what --undo needs.
 [[nodiscard]] Status apply_hooks(const Fs& fs, const GitCli& git, const Worktree& worktree, const HookFacts& facts,
                                  const std::vector<PlannedHook>& plan);
+
+// Has --undo put back another file that init changed: `before` is nothing where it was not there.
+[[nodiscard]] Status note_change(const Fs& fs, const Worktree& worktree, const std::string& path,
+                                 const std::optional<std::string>& before, const std::string& after);
+
+// The same for a directory that init made: taken away again if it is empty.
+[[nodiscard]] Status note_directory(const Fs& fs, const Worktree& worktree, const std::string& path);
 
 struct UndoneHooks {
   std::vector<std::string> restored;
