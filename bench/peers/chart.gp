@@ -1,5 +1,5 @@
 # usage: gnuplot -e "data='peers.dat'; image='peers.png'" chart.gp
-set terminal pngcairo size 1100,560 font 'sans,11'
+set terminal pngcairo size 1200,620 noenhanced font 'sans,11'
 set output image
 set title 'node_modules for a git worktree: median wall time, from fork to exit'
 set style data histogram
@@ -11,8 +11,9 @@ set ylabel 'milliseconds (logarithmic), 10th to 90th percentile'
 set yrange [1:*]
 set grid ytics
 set key outside top center horizontal
+set bmargin 4
 set datafile missing '-'
 set datafile separator tab
 plot data using 2:3:4:xticlabels(1) title 'new worktree, known lock', \
      data using 5:6:7 title 'nothing to do', \
-     data using 8:9:10 title 'removal of node\_modules'
+     data using 8:9:10 title 'removal of node_modules'

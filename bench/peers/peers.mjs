@@ -15,6 +15,7 @@ const { values: options } = parseArgs({
     kind: { type: 'string' },
     out: { type: 'string' },
     rounds: { type: 'string', default: '15' },
+    wait: { type: 'string', default: '0' },
     'slow-rounds': { type: 'string', default: '3' },
     tools: { type: 'string', default: known.map((tool) => tool.id).join(',') },
   },
@@ -182,6 +183,8 @@ for (const tool of known.filter(({ id }) => wanted.includes(id))) {
 }
 sync(work)
 
+const patience = Date.now() + Number(options.wait) * 1000
+while (os.loadavg()[0] >= 3 && Date.now() < patience) run(['sleep', '5'], here)
 const loadBefore = os.loadavg()[0]
 const empty = takeTurns(tools, 'new worktree', (tool, round) => {
   const worktree = tool.worktrees[round]

@@ -90,7 +90,7 @@ export function write(directory, { project, machine: at, tools, missing, spawn, 
   fs.writeFileSync(path.join(directory, 'peers.json'), clean(`${JSON.stringify(report, null, 1)}\n`))
   fs.writeFileSync(path.join(directory, 'peers.md'), text)
   fs.writeFileSync(path.join(directory, 'peers.dat'), results.map((tool) =>
-    `${[tool.title.replace(', ', '\\n').replace(' link', ''),
+    `${[tool.title.replaceAll(', ', '\\n').replace(' link', ''),
       ...phases.flatMap(([key]) => [tool[key].median, tool[key].p10, tool[key].p90])].join('\t')}\n`).join(''))
   process.stdout.write(text)
   return bars.every((one) => one.met)

@@ -2,7 +2,7 @@
 # The same work done by pfnm, pnpm, Bun, Yarn and npm, each timed from fork to exit by one harness.
 #
 # usage: run.sh [--project DIR] [--rounds N] [--slow-rounds N] [--dir DIR | --loop SIZE] [--out DIR] [--pfnm FILE]
-#               [--tools LIST] [--chart]
+#               [--tools LIST] [--wait SECONDS] [--chart]
 #   --project DIR    what is installed: a directory with package.json and package-lock.json
 #                    (default: $CORPUS/_synthetic/exp-repo); it is copied, nothing is written to it
 #   --rounds N       measured rounds (default 15)
@@ -12,13 +12,14 @@
 #   --out DIR        where peers.json, peers.md, peers.dat and peers.png go (default: peers-results)
 #   --pfnm FILE      the program (default: build/release/bin/pfnm, with libexec/pfnm/pfnm-main beside its bin/)
 #   --tools LIST     of pfnm,pnpm,bun-isolated,bun-hoisted,yarn,npm (default: all; pfnm is always there)
+#   --wait SECONDS   after preparing, wait at most this long for a 1-minute load below 3 (default 0)
 #   --chart          draw peers.png, installing gnuplot-nox with apt-get if there is no gnuplot
 # Needs node 20 or later, npm, git and a network. Exits with 0 if every bar is met, 1 if one is missed or something
 # failed, 2 for wrong arguments.
 set -euo pipefail
 
 usage() {
-  sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit 2
 }
 fail() {
@@ -39,7 +40,7 @@ while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || usage
   case $1 in
     --project) project=$2 ;;
-    --rounds | --slow-rounds | --tools) harness+=("$1" "$2") ;;
+    --rounds | --slow-rounds | --tools | --wait) harness+=("$1" "$2") ;;
     --dir) kind=dir directory=$2 ;;
     --loop) kind=loop size=$2 ;;
     --out) out=$2 ;;

@@ -124,6 +124,28 @@ tarball_is_another() {
   assert_link_heals "$failing-swapped"
 }
 
+# The shims forgive a hook that fails; a line that a person wrote may not.
+hook_ends_with_0() {
+  local empty=$WORK/repos/hook-empty plain=$WORK/repos/hook-plain conflict=$WORK/repos/hook-conflict event
+  mkdir -p "$plain"
+  new_repository "$empty"
+  new_repository "$conflict"
+  echo '<<<<<<< HEAD' >"$conflict/package-lock.json"
+  for event in "post-checkout 0 0 1" post-checkout "post-merge 0" "post-rewrite rebase" "post-rewrite --odd -x"; do
+    for directory in "$plain" "$empty" "$conflict" "$failing-second"; do
+      # shellcheck disable=SC2086
+      run in_dir "$directory" pfnm hook $event
+      assert_equal "exit code of pfnm hook $event in ${directory##*/}" 0 "$CODE"
+      assert_equal "stdout of pfnm hook $event" "" "$OUT"
+      [ "$(count_lines "$ERR")" -le 1 ] || fail "pfnm hook $event says: $ERR"
+    done
+  done
+  run in_dir "$failing-second" env PFNM_STORE="$WORK/store-file/below" pfnm hook post-checkout 0 0 1
+  assert_equal "exit code without a store" 0 "$CODE"
+  run in_dir "$empty" env -u HOME -u PFNM_STORE pfnm hook post-checkout 0 0 1
+  assert_equal "exit code without HOME" 0 "$CODE"
+}
+
 # --- slow builds ----------------------------------------------------------------------------------------------------------
 
 prepare_slow() {
@@ -304,6 +326,7 @@ check "no place for a store: one line" no_place_for_a_store
 check "a file where the store should be: one line" store_of_another_kind
 check "a tarball that is gone: one line, and nothing half" tarball_is_gone
 check "a tarball with other contents: one line, and nothing half" tarball_is_another
+check "pfnm hook ends with 0 and at most a line, whatever it is given and wherever it is" hook_ends_with_0
 check "pfnm link approves the slow package" prepare_slow
 check "a build slower than the limit goes on by itself, for a second worktree too" slower_than_the_limit
 check "a piped git does not wait for the build (pfnm.hookTimeout=0)" piped_caller 0 another@1.0.0
