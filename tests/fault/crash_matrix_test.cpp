@@ -176,7 +176,7 @@ class CrashMatrix : public ProjectTest {
 
 TEST_F(CrashMatrix, ABuildAndAFirstLinkHealFromEveryPoint) {
   remember_start();
-  step_through({"build and first link", Command::link, 200,
+  step_through({"build and first link", Command::link, 180,
                 [&](const std::string& point) { expect_link_heals(point, mini_project().first); }});
 }
 

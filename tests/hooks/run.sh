@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The git hooks from end to end: real git, real npm, a small registry on loopback.
 #
-#   tests/hooks/run.sh [CASE...]     a CASE is a topic (topics/NAME.sh) or a regular expression for names of checks
+#   tests/hooks/run.sh [CASE...]     a CASE is a topic (topics/NAME.sh) or a regular expression for names of checks;
+#                                    the operations of one arrangement of hooks build on one another: ask for all of them
 #
 # PFNM    path of bin/pfnm (its libexec/ beside it); default: the pfnm on PATH
 # WORK    scratch directory, removed at the end with everything in it; default: a new one
@@ -80,7 +81,8 @@ become_somebody() {
   local code=0
   local top=$WORK
   export PFNM=$top/product/bin/pfnm VOLUMES=$top/volumes OUTER=$$
-  HOME=$top/run WORK=$top/run setpriv --reuid=$user --regid=$user --clear-groups bash "$top/tests/run.sh" "$@" || code=$?
+  HOME=$top/run WORK=$top/run setpriv --reuid=$user --regid=$user --clear-groups bash "$top/tests/run.sh" "$@" &
+  wait $! || code=$? # not in the foreground: a signal must not wait for its end
   exit "$code"
 }
 

@@ -163,5 +163,6 @@ int main(int argc, char** argv) {
   const bool left = end_leftovers();
   pfnm::test::delete_tree(base);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (WIFSIGNALED(status)) std::fprintf(stderr, "the tests were ended by signal %d\n", WTERMSIG(status));
   return left && code == 0 ? 1 : code;
 }

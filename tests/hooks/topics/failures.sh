@@ -315,7 +315,7 @@ no_byte_copy() {
   assert_link_heals "$repo-w"
 }
 
-check "the repository for the failures is linked, and its second branch built by the hook" prepare_failing
+prepare "the repository for the failures is linked, and its second branch built by the hook" prepare_failing
 check "no node and no npm: one line; with a marker the hook links all the same" without_programs nothing
 check "no npm: one line; with a marker the hook links all the same" without_programs npm node
 check "no node: one line; with a marker the hook links all the same" without_programs node npm
@@ -327,7 +327,7 @@ check "a file where the store should be: one line" store_of_another_kind
 check "a tarball that is gone: one line, and nothing half" tarball_is_gone
 check "a tarball with other contents: one line, and nothing half" tarball_is_another
 check "pfnm hook ends with 0 and at most a line, whatever it is given and wherever it is" hook_ends_with_0
-check "pfnm link approves the slow package" prepare_slow
+prepare "pfnm link approves the slow package" prepare_slow
 check "a build slower than the limit goes on by itself, for a second worktree too" slower_than_the_limit
 check "a piped git does not wait for the build (pfnm.hookTimeout=0)" piped_caller 0 another@1.0.0
 check "a piped git does not wait for the build (pfnm.hookTimeout=1)" piped_caller 1 helper@1.0.0

@@ -81,7 +81,7 @@ hook_under_git() {
   assert_equal "runs of pfnm" 1 "$(programs | grep -c '/pfnm$')"
 }
 
-check "the worktree for the traces is provisioned" prepare_idle
+prepare "the worktree for the traces is provisioned" prepare_idle
 for event in post-checkout post-merge post-rewrite; do
   check "nothing to do: $event starts nothing and reads no configuration" hook_alone $event
 done

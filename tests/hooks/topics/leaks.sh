@@ -68,7 +68,7 @@ clone_builds() {
   assert_equal "core.bare of the clone" false "$(git -C "$leaks-5" config core.bare)"
 }
 
-check "the package whose script runs git init is approved" prepare_leaks
+prepare "the package whose script runs git init is approved" prepare_leaks
 check "git switch in a linked worktree: git init in the hook's build does not touch the shared configuration" switch_in_linked_worktree
 check "git worktree add from a subdirectory: git init in the hook's build does not touch the shared configuration" worktree_add_from_subdirectory
 check "git --git-dir --work-tree: git init in the hook's build does not touch the shared configuration" git_dir_and_work_tree_given

@@ -339,7 +339,7 @@ prepare_store() {
   done
 }
 
-check "the two installs that the operations use can be built" prepare_store
+prepare "the two installs that the operations use can be built" prepare_store
 for kind in none own-hook git-lfs tracked husky9 husky8; do
   case $kind in
     none) words="no hooksPath" ;;
@@ -349,12 +349,12 @@ for kind in none own-hook git-lfs tracked husky9 husky8; do
     husky9) words="husky 9" ;;
     husky8) words="husky 8" ;;
   esac
-  check "$words: pfnm init has a place for the hook" make_twins $kind
+  prepare "$words: pfnm init has a place for the hook" make_twins $kind
   every_operation $kind "$words"
 done
 check "husky 9: a worktree made with --no-checkout is mended by pfnm link, and hooks run there from then on" husky9_without_checkout
 check "husky 9: the project's own hooks run in a provisioned worktree" husky9_runs_the_worktrees_own_hook
-check "HUSKY=0: pfnm init has a place for the hook" make_twins husky9-off
+prepare "HUSKY=0: pfnm init has a place for the hook" make_twins husky9-off
 check "HUSKY=0: git is as without pfnm, pfnm link provisions, and hooks go on when it is unset" husky_off
 check "an own hook that fails: its exit status and output are kept, and the worktree is provisioned" failing_own_hook
 check "git clone with a global hooksPath provisions" clone_with_global_hooks

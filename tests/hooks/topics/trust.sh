@@ -267,7 +267,7 @@ new_patch_package() {
   stays_out "$trust" patch-new 'patch'
 }
 
-check "the first pfnm link approves what main has" prepare_trust
+prepare "the first pfnm link approves what main has" prepare_trust
 check "a branch that adds an ordinary package builds by itself" ordinary_builds
 check "a package with an install script runs nothing until pfnm link, then hooks build with it" install_script
 check ".npmrc git= runs nothing and is refused by pfnm link too" npmrc_program npmrc-git "git=$WORK/evil-program"
@@ -287,7 +287,7 @@ check "an ordinary package cannot take the place of a program that an approved s
 check "a committed .pfnmconfig cannot allow builds" committed_configuration
 check "pfnm.hookBuild=never builds nothing" hook_build_never
 check "pfnm.hookBuild=always builds what nobody approved" hook_build_always
-check "pfnm link applies and approves the patches of main" prepare_patched
+prepare "pfnm link applies and approves the patches of main" prepare_patched
 check "changed patches run nothing until pfnm link, then hooks build with them" changed_patch
 check "a patch-package of another integrity runs nothing" another_patch_package
 check "another version of a package that patch-package loads runs nothing" another_dependency_of_patch_package
