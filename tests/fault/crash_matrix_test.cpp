@@ -185,7 +185,7 @@ TEST_F(CrashMatrix, AFirstLinkIntoWorkspacesWithContentHealsFromEveryPoint) {
   write_text(one_ + "/packages/a/node_modules/mine/index.js", "by hand");
   write_text(one_ + "/packages/a/node_modules/.cache/entry", "cached");
   remember_start();
-  step_through({"first link", Command::link, 40, [&](const std::string& point) {
+  step_through({"first link", Command::link, 70, [&](const std::string& point) {
                   expect_link_heals(point, mini_project().first);
                   expect_kept(point, "packages/a/node_modules/mine/index.js", "by hand");
                   expect_kept(point, "packages/a/node_modules/.cache/entry", "cached");
@@ -277,7 +277,7 @@ TEST_F(CrashMatrix, AForcedLinkLosesNothingAtAnyPoint) {
   write_text(one_ + "/node_modules/theirs/index.js", "an unmarked tree");
   ASSERT_EQ(pfnm({"install", "build"}, one_).rc, 0);
   remember_start();
-  step_through({"link --force", Command::force_link, 40, [&](const std::string& point) {
+  step_through({"link --force", Command::force_link, 60, [&](const std::string& point) {
                   const RunResult healed = pfnm({"link", "--force"}, one_);
                   EXPECT_EQ(healed.rc, 0) << point << ": " << healed.all();
                   EXPECT_EQ(Json(layout_problems(one_, mini_project().first)).dump(), "[]") << point;

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154
 # What the cases share: results, environment, projects, plain reference trees, npm versions.
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154
 # Commands that rewrite or delete node_modules, in a linked worktree: the install stays as it is, byte for byte, and the
 # next link heals. As an unprivileged user with a store of its own, and as root where more than mode bits holds it back.
 
