@@ -160,8 +160,9 @@ Result<std::string> render_layout_lock(const LayoutLockInputs& inputs) {
   // for .pf itself the install is two levels down: `npm install` (run by root above all) retires .pf, a link, and never
   // reaches through it. npm must have seen the directory, hence the link .pf-dir (docs/decisions/0007).
   packages["node_modules/.pf"] = stub(".pf", "");
+  // A workspace that this checkout does not have was not staged either: npm must not look for its directory.
   for (const LockEntry& entry : lock.entries)
-    if (entry.kind == EntryKind::workspace) packages[prefix + entry.path] = stub(entry.name, entry.version);
+    if (entry.kind == EntryKind::workspace && inputs.manifest.find(entry.path)) packages[prefix + entry.path] = stub(entry.name, entry.version);
   Json sorted = Json::object();
   for (auto& [path, entry] : packages) sorted[path] = std::move(entry);
   document["packages"] = std::move(sorted);

@@ -202,6 +202,7 @@ class LayoutLock : public LayoutTree {
 TEST_F(LayoutLock, DescribesLinksAndTargets) {
   package("node_modules/x");
   package("node_modules/y");
+  package("w");
   ASSERT_EQ(::symlink("../w", at("tree/node_modules/w").c_str()), 0);
   const NpmLock lock = lock_of(R"("": {"name": "root", "version": "2.0.0", "workspaces": ["w"], "dependencies": {"x": "1"}},
     "w": {"name": "w", "version": "1.0.0"}, "node_modules/w": {"resolved": "w", "link": true},
@@ -221,6 +222,17 @@ TEST_F(LayoutLock, DescribesLinksAndTargets) {
   EXPECT_EQ(packages["node_modules/.pf/shared"]["version"], "2.0.0");
   EXPECT_EQ(packages["node_modules/.pf/shared"]["extraneous"], true);
   EXPECT_EQ(packages["node_modules/.pf/shared/w"]["extraneous"], true);
+}
+
+TEST_F(LayoutLock, HasNoStubForAWorkspaceThatTheCheckoutDoesNotHave) {
+  package("node_modules/x");
+  const NpmLock lock = lock_of(R"("": {"workspaces": ["w"]}, "w": {"name": "w", "version": "1.0.0"},
+    "node_modules/w": {"resolved": "w", "link": true}, "node_modules/x": {"version": "1.0.0"})");
+  const auto text = rendered(R"({"lockfileVersion": 3, "packages": {"node_modules/x": {"version": "1.0.0"}}})", lock);
+  ASSERT_TRUE(text.has_value()) << text.error().message();
+  const auto packages = nlohmann::json::parse(*text)["packages"];
+  EXPECT_FALSE(packages.contains("node_modules/.pf/shared/w"));
+  EXPECT_TRUE(packages.contains("node_modules/.pf/shared/node_modules/x"));
 }
 
 TEST_F(LayoutLock, RefusesAHiddenLockThatIsNone) {
