@@ -20,4 +20,4 @@ if [ -z "${PFNM_CORPUS:-}" ] && [ -d "$here/../shared/corpus" ]; then
 fi
 cmake --preset "$preset" -DPFNM_BUILD_TESTS=ON >/dev/null
 cmake --build --preset "$preset"
-ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@"
+ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
