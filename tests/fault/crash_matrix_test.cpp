@@ -185,7 +185,7 @@ TEST_F(CrashMatrix, AFirstLinkIntoWorkspacesWithContentHealsFromEveryPoint) {
   write_text(one_ + "/packages/a/node_modules/mine/index.js", "by hand");
   write_text(one_ + "/packages/a/node_modules/.cache/entry", "cached");
   remember_start();
-  step_through({"first link", Command::link, 70, [&](const std::string& point) {
+  step_through({"first link", Command::link, 60, [&](const std::string& point) {
                   expect_link_heals(point, mini_project().first);
                   expect_kept(point, "packages/a/node_modules/mine/index.js", "by hand");
                   expect_kept(point, "packages/a/node_modules/.cache/entry", "cached");
