@@ -5,7 +5,8 @@
 const fs = require('node:fs')
 const path = require('node:path')
 
-// The worktree (nearest directory from `dir` up whose node_modules has the marker) and the install behind it.
+// The worktree (nearest directory from `dir` up whose node_modules has the marker) and the install behind it. Not beyond
+// git's worktree: a private copy or a plain install below a linked checkout has nothing to do with that one's links.
 function findInstall(dir = process.cwd()) {
   for (let at = path.resolve(dir); ; at = path.dirname(at)) {
     try {
@@ -15,7 +16,7 @@ function findInstall(dir = process.cwd()) {
     } catch (error) {
       if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
     }
-    if (path.dirname(at) === at) return null
+    if (fs.existsSync(path.join(at, '.git')) || path.dirname(at) === at) return null
   }
 }
 
@@ -33,9 +34,10 @@ function widened(config, found) {
   return { ...config, turbopack: { ...config.turbopack, root }, outputFileTracingRoot: root }
 }
 
-// next.config: module.exports = withPfnm({ ... }). Objects, functions and promises of them, as Next takes them.
+// next.config: module.exports = withPfnm({ ... }). Objects, functions and promises of them, as Next takes them. Next does
+// not say which directory it builds (`next build DIRECTORY` keeps the current one): this package lies in the project.
 function withPfnm(config = {}, options = {}) {
-  const found = findInstall(options.dir)
+  const found = options.dir ? findInstall(options.dir) : findInstall(__dirname) || findInstall()
   if (!found) return config
   if (typeof config === 'function') return async (...args) => widened(await config(...args), found)
   if (config && typeof config.then === 'function') return config.then((resolved) => widened(resolved, found))

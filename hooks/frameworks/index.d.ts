@@ -6,11 +6,11 @@ export interface Found {
 }
 
 export interface Options {
-  /** Where to look from; default: the current directory (Vite: its root). */
+  /** Where to look from; default: Next: this package's directory, then the current one; Vite: its root. */
   dir?: string
 }
 
-/** The worktree around `dir` and its install; null where node_modules are not pfnm links. */
+/** The worktree around `dir` (default: the current directory) and its install; null where node_modules are not pfnm links. */
 export function findInstall(dir?: string): Found | null
 
 /** Next.js: `module.exports = withPfnm({ ... })`. Returns the configuration unchanged where there is no marker. */
