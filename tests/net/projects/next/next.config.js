@@ -1,0 +1,1 @@
+module.exports = require('./pfnm-frameworks').withPfnm({ devIndicators: false })

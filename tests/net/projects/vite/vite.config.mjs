@@ -1,0 +1,3 @@
+import { pfnm } from './pfnm-frameworks/index.mjs'
+
+export default { plugins: [pfnm()] }
