@@ -1,11 +1,12 @@
 #include <fcntl.h>
-#include <time.h>
 
 #include <algorithm>
-#include <array>
 
 #include "cli/commands.hpp"
+#include "cli/gc_scope.hpp"
 #include "cli/json_text.hpp"
+#include "cli/render_gc.hpp"
+#include "cli/time_text.hpp"
 #include "nmstore/build/trust.hpp"
 #include "nmstore/platform/read.hpp"
 #include "nmstore/store/reference.hpp"
@@ -13,113 +14,87 @@
 namespace pfnm {
 namespace {
 
-std::string rfc3339(std::int64_t seconds) {
-  const auto time = static_cast<time_t>(seconds);
-  tm parts{};
-  ::gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::ignore = ::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-struct ListedInstall {
-  Seal seal;
-  std::vector<std::string> references;  // projects that use it, as far as their records and markers say
-  enum class Use { used, unused, unknown } use = Use::unused;
-};
-
 struct Listing {
-  std::vector<ListedInstall> installs;
-  std::vector<std::string> unsealed;  // builds that are running or were interrupted
+  GcPlan plan;  // every install, with its verdict
+  std::vector<Seal> seals;
   std::vector<std::string> foreign;
+
+  [[nodiscard]] const Seal* seal_of(const InstallName& name) const {
+    const auto same = [&](const Seal& seal) { return seal.install == name; };
+    const auto found = std::find_if(seals.begin(), seals.end(), same);
+    return found == seals.end() ? nullptr : &*found;
+  }
 };
 
-void add_references(const Store& store, const std::vector<Reference>& references, ListedInstall& install) {
-  for (const Reference& reference : references) {
-    if (reference.install != install.seal.install) continue;
-    switch (survey_reference(store, reference)) {
-      case ReferenceState::live:
-        install.use = ListedInstall::Use::used;
-        break;
-      case ReferenceState::unknown:
-        if (install.use == ListedInstall::Use::unused) install.use = ListedInstall::Use::unknown;
-        break;
-      case ReferenceState::dead:
-        continue;
-    }
-    install.references.push_back(reference.project);
-  }
-  std::sort(install.references.begin(), install.references.end());
-}
-
-Result<Listing> survey_installs(const Store& store) {
+Result<Listing> survey_listing(const Session& session, const Store& store) {
+  PFNM_TRY_ASSIGN(const GitCli git, session.git());
+  PFNM_TRY_ASSIGN(const GcSettings settings, read_gc_settings(git, session.process));
+  const GcScope scope = survey_gc_scope({session.fs, store, git, settings, KeepMemos::in_background});
   Listing listing;
-  PFNM_TRY_ASSIGN(const auto references, list_references(store));
-  PFNM_TRY_ASSIGN(const auto names, sealed_installs(store));
-  for (const InstallName& name : names) {
-    PFNM_TRY_ASSIGN(auto seal, find_seal(store.paths, name));
-    if (!seal) continue;
-    ListedInstall install{std::move(*seal), {}, ListedInstall::Use::unused};
-    add_references(store, references, install);
-    listing.installs.push_back(std::move(install));
+  listing.plan = plan_gc(survey_gc(store, scope), GcPolicy{}, seconds_now());
+  const auto by_name = [](const PlannedInstall& a, const PlannedInstall& b) { return a.facts.name < b.facts.name; };
+  std::sort(listing.plan.installs.begin(), listing.plan.installs.end(), by_name);
+  for (const PlannedInstall& install : listing.plan.installs) {
+    PFNM_TRY_ASSIGN(auto seal, find_seal(store.paths, install.facts.name));
+    if (seal) listing.seals.push_back(std::move(*seal));
   }
   PFNM_TRY_ASSIGN(listing.foreign, foreign_entries(store));
-  PFNM_TRY_ASSIGN(const auto entries, list_dir_at(AT_FDCWD, store.paths.root()));
-  for (const DirEntry& entry : entries) {
-    const auto name = InstallName::parse(entry.name);
-    if (!name || std::find(listing.foreign.begin(), listing.foreign.end(), entry.name) != listing.foreign.end())
-      continue;
-    PFNM_TRY_ASSIGN(const auto seal, find_stat(AT_FDCWD, store.paths.seal(*name)));
-    if (!seal) listing.unsealed.push_back(entry.name);
-  }
   return listing;
 }
 
-std::string_view use_reason(ListedInstall::Use use) {
-  switch (use) {
-    case ListedInstall::Use::used:
-      return "referenced";
-    case ListedInstall::Use::unknown:
-      return "a reference cannot be read";
-    case ListedInstall::Use::unused:
-      break;
-  }
-  return "unreferenced; nothing is reclaimed by this version";
+std::vector<std::string> live_references(const InstallFacts& facts) {
+  std::vector<std::string> references;
+  for (const ReferenceFact& reference : facts.references)
+    if (reference.liveness != Liveness::dead) references.push_back(reference.path);
+  std::sort(references.begin(), references.end());
+  return references;
+}
+
+std::vector<std::string> unsealed(const Listing& listing) {
+  std::vector<std::string> names;
+  for (const PlannedInstall& install : listing.plan.installs)
+    if (install.facts.place == InstallFacts::Place::unsealed) names.push_back(install.facts.name.text);
+  return names;
+}
+
+std::string sealed_as_json(const Store& store, const PlannedInstall& install, const Seal& seal) {
+  JsonObject object;
+  object.text("key", seal.install.text)
+      .text("path", store.paths.install(seal.install))
+      .text("sealed", rfc3339(seal.sealed_at))
+      .boolean("synced", seal.synced == Synced::yes)
+      .number("bytes", seal.bytes)
+      .number("own_bytes", seal.bytes)
+      .number("entries", seal.entries)
+      .texts("references", live_references(install.facts))
+      .raw("last_used", install.judgement.last_used == 0 ? "null" : json_string(rfc3339(install.judgement.last_used)))
+      .text("verdict", verdict_word(install.judgement.verdict))
+      .texts("reasons", reason_texts(install.judgement))
+      .text("builder", seal.builder);
+  return object.render();
 }
 
 std::string listing_as_json(const Store& store, const Listing& listing) {
   std::vector<std::string> installs;
-  for (const ListedInstall& install : listing.installs) {
-    JsonObject object;
-    object.text("key", install.seal.install.text)
-        .text("path", store.paths.install(install.seal.install))
-        .text("sealed", rfc3339(install.seal.sealed_at))
-        .boolean("synced", install.seal.synced == Synced::yes)
-        .number("bytes", install.seal.bytes)
-        .number("own_bytes", install.seal.bytes)
-        .number("entries", install.seal.entries)
-        .texts("references", install.references)
-        .text("verdict", "keep")
-        .texts("reasons", {std::string(use_reason(install.use))})
-        .text("builder", install.seal.builder);
-    installs.push_back(object.render());
-  }
+  for (const PlannedInstall& install : listing.plan.installs)
+    if (const Seal* seal = listing.seal_of(install.facts.name); seal != nullptr)
+      installs.push_back(sealed_as_json(store, install, *seal));
   JsonObject object;
   object.text("schema", "pfnm.install-ls/1").text("store", store.paths.root()).raw("installs", json_array(installs));
-  return object.texts("unsealed", listing.unsealed).texts("foreign", listing.foreign).render() + "\n";
+  return object.texts("unsealed", unsealed(listing)).texts("foreign", listing.foreign).render() + "\n";
 }
 
 std::string listing_in_words(const Store& store, const Listing& listing) {
   std::string text;
-  for (const ListedInstall& install : listing.installs) {
-    text += install.seal.install.text + "\n  " + human_bytes(install.seal.bytes) + ", " +
-            std::to_string(install.seal.entries) + " entries, sealed " + rfc3339(install.seal.sealed_at) + ", " +
-            install.seal.builder + "\n";
-    text += "  " + std::string(use_reason(install.use));
-    for (const std::string& project : install.references) text += "\n    " + project;
-    text += "\n";
+  for (const PlannedInstall& install : listing.plan.installs) {
+    const Seal* seal = listing.seal_of(install.facts.name);
+    if (seal == nullptr) continue;
+    text += seal->install.text + "\n  " + human_bytes(seal->bytes) + ", " + std::to_string(seal->entries) +
+            " entries, sealed " + rfc3339(seal->sealed_at) + ", " + seal->builder + "\n  " +
+            std::string(verdict_word(install.judgement.verdict)) + "\n";
+    for (const std::string& reason : reason_texts(install.judgement)) text += "    " + reason + "\n";
   }
-  for (const std::string& name : listing.unsealed) text += name + "\n  not sealed: being built, or interrupted\n";
+  for (const std::string& name : unsealed(listing)) text += name + "\n  not sealed: being built, or interrupted\n";
   for (const std::string& name : listing.foreign)
     text += store.paths.root() + "/" + name + "\n  foreign: pfnm did not make it and does not touch it\n";
   if (text.empty()) text = "no installs in " + store.paths.root() + "\n";
@@ -247,7 +222,7 @@ ExitCode command_install_ls(const Session& session, const InstallOptions& option
     if (!explained.has_value()) return report_error(explained.error());
     return write_result(*explained);
   }
-  const auto listing = survey_installs(*store);
+  const auto listing = survey_listing(session, *store);
   if (!listing.has_value()) return report_error(listing.error());
   return write_result({options.form == OutputForm::json ? listing_as_json(*store, *listing)
                                                         : listing_in_words(*store, *listing),

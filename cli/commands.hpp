@@ -1,6 +1,8 @@
 // One function per verb: parse has been done, it surveys, plans, applies and renders.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,26 @@ struct InstallOptions {
 ExitCode command_install_ls(const Session& session, const InstallOptions& options);
 ExitCode command_install_build(const Session& session, const InstallOptions& options);
 ExitCode command_install_verify(const Session& session, const InstallOptions& options);
+
+enum class Apply { no, yes };
+enum class Wait { for_window, now };
+struct GcOptions {
+  Apply apply = Apply::no;
+  Wait wait = Wait::for_window;
+  enum class History { no, yes } history = History::no;
+  std::optional<std::uint64_t> max_bytes;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_gc(const Session& session, const GcOptions& options);
+
+struct ProbeOptions {
+  std::string directory;
+  enum class Watch { no, yes } watch = Watch::no;
+  unsigned samples = 20;
+  unsigned interval_ms = 100;
+  OutputForm form = OutputForm::text;
+};
+ExitCode command_probe(const Session& session, const ProbeOptions& options);
 
 ExitCode command_doctor_config(const Session& session, OutputForm form);
 

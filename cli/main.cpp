@@ -26,6 +26,8 @@ class CommandLine {
     add_status();
     add_install();
     add_hook();
+    add_gc();
+    add_probe();
     add_doctor();
   }
 
@@ -132,6 +134,44 @@ class CommandLine {
     });
   }
 
+  void add_gc() {
+    auto* gc = app_.add_subcommand("gc", "Reclaim what nothing uses any more (a dry run unless --apply)");
+    auto* apply = gc->add_flag("--apply", apply_, "Do it: to the trash first, deleted after a day, paced");
+    gc->add_flag("--now", now_, "Do not wait for the nightly window")->needs(apply);
+    gc->add_option("--max-bytes", max_bytes_, "Stop once this much was chosen (k, M, G, ... are understood)")
+        ->transform(CLI::AsSizeValue(false));
+    gc->add_flag("--history", history_, "What former runs did")->excludes(apply);
+    gc->add_flag("--json", json_, "One JSON object on stdout");
+    gc->callback([this, gc] {
+      chosen_ = [this, gc] {
+        GcOptions options;
+        options.apply = apply_ ? Apply::yes : Apply::no;
+        options.wait = now_ ? Wait::now : Wait::for_window;
+        options.history = history_ ? GcOptions::History::yes : GcOptions::History::no;
+        if (gc->count("--max-bytes") > 0) options.max_bytes = max_bytes_;
+        options.form = form_of(json_);
+        return command_gc(session_, options);
+      };
+    });
+  }
+
+  void add_probe() {
+    auto* probe = app_.add_subcommand("probe", "How long a git ref write takes on a volume");
+    probe->add_option("DIRECTORY", probe_.directory, "A directory of the volume (default: here)");
+    probe->add_flag("--watch", watch_, "Go on until interrupted");
+    probe->add_option("--samples", probe_.samples, "How many (default: 20)")->check(CLI::Range(1U, 100'000U));
+    probe->add_option("--interval", probe_.interval_ms, "Milliseconds between two (default: 100)")
+        ->check(CLI::Range(0U, 3'600'000U));
+    probe->add_flag("--json", json_, "One JSON object on stdout");
+    probe->callback([this] {
+      chosen_ = [this] {
+        probe_.watch = watch_ ? ProbeOptions::Watch::yes : ProbeOptions::Watch::no;
+        probe_.form = form_of(json_);
+        return command_probe(session_, probe_);
+      };
+    });
+  }
+
   void add_doctor() {
     auto* doctor = app_.add_subcommand("doctor", "What pfnm is set to do on this machine");
     doctor->add_flag("--config", config_, "List every setting with its value and origin")->required();
@@ -153,6 +193,12 @@ class CommandLine {
   bool all_ = false;
   bool anew_ = false;
   bool config_ = false;
+  ProbeOptions probe_;
+  std::uint64_t max_bytes_ = 0;
+  bool apply_ = false;
+  bool now_ = false;
+  bool history_ = false;
+  bool watch_ = false;
 };
 
 }  // namespace

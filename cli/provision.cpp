@@ -7,6 +7,7 @@
 #include "nmstore/platform/os.hpp"
 #include "nmstore/platform/read.hpp"
 #include "nmstore/store/reference.hpp"
+#include "nmstore/store/trash.hpp"
 
 namespace pfnm {
 namespace {
@@ -27,6 +28,7 @@ std::uint64_t rotation() {
 Status announce(const ProvisionRequest& request) {
   Reference reference;
   reference.project = request.project.root;
+  reference.worktree = request.project.worktree.root;
   reference.repository = request.project.worktree.common_dir;
   reference.install = request.answer.install;
   reference.layout = layout_word(request.layout);

@@ -17,13 +17,16 @@ struct Known {
   const char* by_default;
   const char* help;
 };
-constexpr std::array<Known, 7> k_known = {{
+constexpr std::array<Known, 10> k_known = {{
     {"pfnm.layout", "pfnm.layout", "links", "what link makes: links or private"},
     {"pfnm.writable", "pfnm.writable", "", "more real directories in node_modules (may be given several times)"},
     {"pfnm.maxBuilds", "pfnm.maxbuilds", "2", "builds at once in a store"},
     {"pfnm.rootScripts", "pfnm.rootscripts", "skip", "run: the project's own lifecycle scripts run after linking"},
     {"pfnm.hookBuild", "pfnm.hookbuild", "approved", "what a hook builds by itself: approved, always or never"},
     {"pfnm.hookTimeout", "pfnm.hooktimeout", "60", "seconds a hook waits for a build before it leaves it alone"},
+    {"pfnm.nightWindow", "pfnm.nightwindow", "08:00-11:00", "when gc --apply reclaims, UTC; may pass midnight"},
+    {"pfnm.root", "pfnm.root", "", "more directories that worktrees lie in, for gc (may be given several times)"},
+    {"pfnm.stateDir", "pfnm.statedir", "", "ledger and logs (default: ${XDG_STATE_HOME:-~/.local/state}/pfnm)"},
     {"pfnm.writeBack", "pfnm.writeback", "background", "how a new install reaches the disk: background, wait or off"},
 }};
 
@@ -122,7 +125,46 @@ Result<std::vector<ConfigValue>> committed_values(const GitCli& git, const std::
   return values;
 }
 
+// "~/x" as git reads paths.
+Result<std::string> take_path(const ConfigValue& value, const ProcessContext& process) {
+  std::string path = value.value;
+  if (path == "~" || path.starts_with("~/")) path = process.variable("HOME") + path.substr(1);
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (!path.starts_with('/')) return bad_value(value, "it must be an absolute path");
+  return path;
+}
+
+std::string default_state_dir(const ProcessContext& process) {
+  const std::string state = process.variable("XDG_STATE_HOME");
+  if (state.starts_with('/')) return state + "/pfnm";
+  const std::string home = process.variable("HOME");
+  return home.empty() ? std::string() : home + "/.local/state/pfnm";
+}
+
 }  // namespace
+
+Result<GcSettings> read_gc_settings(const GitCli& git, const ProcessContext& process) {
+  GcSettings settings;
+  settings.state_dir = default_state_dir(process);
+  PFNM_TRY_ASSIGN(const auto values, read_user_config(git, process.directory));
+  for (const ConfigValue& value : values) {
+    if (value.key == "pfnm.nightwindow") {
+      const auto window = NightWindow::parse(value.value);
+      if (!window) return bad_value(value, "it must be HH:MM-HH:MM");
+      settings.window = *window;
+    } else if (value.key == "pfnm.root") {
+      PFNM_TRY_ASSIGN(std::string root, take_path(value, process));
+      // The store's own idea of a path has its links resolved.
+      const auto resolved = real_path(root);
+      settings.roots.push_back(resolved.has_value() ? *resolved : std::move(root));
+    } else if (value.key == "pfnm.statedir") {
+      PFNM_TRY_ASSIGN(settings.state_dir, take_path(value, process));
+    }
+  }
+  if (settings.state_dir.empty())
+    return fail(Error::make(Errc::usage, "find", "the state directory", "HOME is not set", "set pfnm.stateDir"));
+  return settings;
+}
 
 Result<Settings> read_settings(const GitCli& git, const Project& project) {
   Settings settings;
@@ -146,7 +188,8 @@ Result<std::vector<SettingRow>> list_settings(const GitCli& git, const Worktree&
     SettingRow row{known.name, known.by_default, "default", known.help};
     for (const ConfigValue& value : values) {
       if (value.key != known.key) continue;
-      const bool adds = std::string_view(known.key) == "pfnm.writable" && row.origin != "default";
+      const std::string_view key = known.key;
+      const bool adds = (key == "pfnm.writable" || key == "pfnm.root") && row.origin != "default";
       row.value = adds ? row.value + " " + value.value : value.value;
       row.origin = value.file;
     }

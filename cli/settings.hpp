@@ -9,7 +9,9 @@
 #include "nmstore/base/result.hpp"
 #include "nmstore/build/ensure_install.hpp"
 #include "nmstore/build/resolve.hpp"
+#include "cli/process_context.hpp"
 #include "nmstore/git/git_cli.hpp"
+#include "nmstore/reclaim/night_window.hpp"
 
 namespace pfnm {
 
@@ -28,6 +30,13 @@ struct Settings {
   Anew anew = Anew::no;                  // not configured either
 };
 
+// What the store-wide verbs read: from the user's own configuration only.
+struct GcSettings {
+  std::vector<std::string> roots;  // pfnm.root, absolute
+  NightWindow window;
+  std::string state_dir;
+};
+
 // One row of `pfnm doctor --config`.
 struct SettingRow {
   std::string name;
@@ -38,6 +47,7 @@ struct SettingRow {
 
 // Errc::bad_input naming the key and the file for a value that cannot be.
 [[nodiscard]] Result<Settings> read_settings(const GitCli& git, const Project& project);
+[[nodiscard]] Result<GcSettings> read_gc_settings(const GitCli& git, const ProcessContext& process);
 [[nodiscard]] Result<std::vector<SettingRow>> list_settings(const GitCli& git, const Worktree& worktree);
 
 }  // namespace pfnm

@@ -14,6 +14,7 @@
 #include "nmstore/platform/read.hpp"
 #include "nmstore/store/install_check.hpp"
 #include "nmstore/store/line_file.hpp"
+#include "nmstore/store/trash.hpp"
 
 namespace pfnm {
 namespace {
@@ -33,6 +34,9 @@ class Builder {
     PFNM_TRY_ASSIGN(bool waited, take_build_lock());
     if (options_.anew == Anew::yes) PFNM_TRY(unpublish());
     PFNM_TRY_ASSIGN(seal, usable_seal());
+    if (!seal && options_.anew == Anew::no) {
+      PFNM_TRY_ASSIGN(seal, taken_back_seal());
+    }
     if (seal) return EnsuredInstall{name_, std::move(*seal), waited ? InstallOrigin::waited : InstallOrigin::found};
     PFNM_TRY(clear_the_place());
     PFNM_TRY(check_space());
@@ -89,6 +93,14 @@ class Builder {
                     move_to_trash(context_.fs, context_.store, paths().install(name_), "built anew"));
     std::ignore = where;
     return {};
+  }
+
+  // A reclaimed install that is needed after all: by a copy of a worktree, say, in a place that nobody knew of.
+  Result<std::optional<Seal>> taken_back_seal() {
+    PFNM_TRY_ASSIGN(const TakenBack taken, take_back(context_.fs, context_.store, name_));
+    if (taken == TakenBack::no) return std::optional<Seal>{};
+    note(options_, "took install " + name_.text.substr(0, 12) + " back from the trash");
+    return usable_seal();
   }
 
   // True where another builder had to be waited for.

@@ -74,6 +74,14 @@ tl::unexpected<Error> git_failed(std::string_view operation, const std::string& 
   return fail(Error::make(Errc::failed_child, operation, path, reason));
 }
 
+ChildSpec git_spec(const GitCli& git, const std::string& directory, const std::vector<std::string>& arguments) {
+  ChildSpec spec;
+  spec.argv = {git.program, "-C", directory};
+  spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
+  spec.environment = git.environment;
+  return spec;
+}
+
 }  // namespace
 
 bool is_git_local_variable(std::string_view name) {
@@ -95,11 +103,23 @@ std::vector<std::string> git_environment(const std::vector<std::string>& environ
 
 Result<ChildResult> run_git(const GitCli& git, const std::string& directory,
                             const std::vector<std::string>& arguments) {
-  ChildSpec spec;
-  spec.argv = {git.program, "-C", directory};
-  spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-  spec.environment = git.environment;
+  return run_child(git_spec(git, directory, arguments));
+}
+
+Result<ChildResult> run_git_within(const GitCli& git, const std::string& directory,
+                                   const std::vector<std::string>& arguments, std::chrono::milliseconds time_limit) {
+  ChildSpec spec = git_spec(git, directory, arguments);
+  spec.time_limit = time_limit;
   return run_child(spec);
+}
+
+Result<std::vector<ConfigValue>> read_user_config(const GitCli& git, const std::string& directory) {
+  PFNM_TRY_ASSIGN(const ChildResult result,
+                  run_git(git, directory, {"config", "--list", "--show-origin", "-z", "--includes"}));
+  if (!result.ok()) return git_failed("read the git configuration at", directory, result);
+  GitConfig config;
+  parse_listing(result.out, directory, config);
+  return std::move(config.values);
 }
 
 Result<GitConfig> read_pfnm_config(const GitCli& git, const Worktree& worktree) {

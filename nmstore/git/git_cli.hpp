@@ -1,6 +1,7 @@
 // git's command line, asked with nothing of the caller's git environment (SPEC 1.8).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,11 @@ struct GitCli {
 [[nodiscard]] Result<ChildResult> run_git(const GitCli& git, const std::string& directory,
                                           const std::vector<std::string>& arguments);
 
+// The same, ended after `time_limit` (ChildResult::timed_out): for what may ask a remote.
+[[nodiscard]] Result<ChildResult> run_git_within(const GitCli& git, const std::string& directory,
+                                                 const std::vector<std::string>& arguments,
+                                                 std::chrono::milliseconds time_limit);
+
 // One value of `git config`, in git's own precedence (later wins), keys in lower case as git prints them.
 struct ConfigValue {
   std::string key;
@@ -40,6 +46,8 @@ struct GitConfig {
   enum class Cacheable { no, yes } cacheable = Cacheable::yes;
 };
 [[nodiscard]] Result<GitConfig> read_pfnm_config(const GitCli& git, const Worktree& worktree);
+// The user's own: system and global, and the repository's that `directory` lies in, if it lies in one.
+[[nodiscard]] Result<std::vector<ConfigValue>> read_user_config(const GitCli& git, const std::string& directory);
 // A committed file in the same format; nothing but its `pfnm.*` values.
 [[nodiscard]] Result<std::vector<ConfigValue>> read_config_file(const GitCli& git, const std::string& path);
 

@@ -52,6 +52,15 @@ Result<std::optional<FileLock>> FileLock::try_acquire_directory(const std::strin
   return std::optional<FileLock>{FileLock(std::move(fd))};
 }
 
+Result<LockState> FileLock::survey(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd && errno == ENOENT) return LockState::free;
+  if (!fd) return fail_errno(errno, "open the lock", path);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return LockState::free;  // let go when `fd` is closed
+  if (errno == EWOULDBLOCK) return LockState::held;
+  return fail_errno(errno, "ask for the lock", path);
+}
+
 Result<FileLock> FileLock::acquire(const Fs& fs, const std::string& path, LockMode mode) {
   while (true) {
     PFNM_TRY_ASSIGN(Fd fd, open_lock_file(fs, path));

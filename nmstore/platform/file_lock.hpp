@@ -1,5 +1,5 @@
 // Advisory locks on files (flock): they die with their process, so there are no stale ones. The lock order of the
-// product, taken in this order and released in any: worktree lock, lease, key lock, build slot.
+// product, taken in this order and released in any: GC lock, worktree lock, lease, key lock, build slot.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 namespace pfnm {
 
 enum class LockMode { shared, exclusive };
+enum class LockState { free, held };
 
 class FileLock {
  public:
@@ -23,6 +24,8 @@ class FileLock {
   // An exclusive lock on a directory itself, so that nothing has to be written beside it. An error where the file
   // system does not lock directories (NFS).
   [[nodiscard]] static Result<std::optional<FileLock>> try_acquire_directory(const std::string& path);
+  // Does anybody hold it? Makes no file; one that is not there is held by nobody.
+  [[nodiscard]] static Result<LockState> survey(const std::string& path);
   // For a child that shall keep the lock alive should this process die first.
   [[nodiscard]] int fd() const { return fd_.get(); }
 

@@ -136,6 +136,12 @@ Status Fs::set_mode(int dir, const std::string& path, mode_t mode) const {
   return finish(error, "change the mode of", path);
 }
 
+Status Fs::set_mode_of(int fd, const std::string& shown_path, mode_t mode) const {
+  int error = before(Mutation::set_mode, shown_path.c_str());
+  if (error == 0 && ::fchmod(fd, mode) != 0) error = errno;
+  return finish(error, "change the mode of", shown_path);
+}
+
 Status Fs::set_mtime(int dir, const std::string& path, std::int64_t mtime_ns) const {
   int error = before(Mutation::set_times, path.c_str());
   std::array<timespec, 2> times{};

@@ -56,6 +56,7 @@ class Fs {
   Status unlink(int dir, const std::string& path) const;
   Status remove_dir(int dir, const std::string& path) const;
   Status set_mode(int dir, const std::string& path, mode_t mode) const;  // never on a symlink
+  Status set_mode_of(int fd, const std::string& shown_path, mode_t mode) const;
   Status set_mtime(int dir, const std::string& path, std::int64_t mtime_ns) const;
   // Fails with EEXIST where the name is taken.
   Status create_file(int dir, const std::string& path, std::string_view content, mode_t mode = 0644) const;

@@ -43,6 +43,10 @@ struct Identity {
 };
 [[nodiscard]] Result<Identity> identity_of(const std::string& path);
 
+// Opens a directory below `dir` for reading it: no link, and no mount point, not even one of the same file system. `out`
+// is the descriptor. ELOOP or ENOTDIR for a link, EXDEV for something mounted there.
+[[nodiscard]] int open_dir_beneath(int dir, const char* name, int& out);
+
 // The lowest I/O and CPU priority for this process; best effort.
 void become_background();
 

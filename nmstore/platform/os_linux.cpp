@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -100,6 +101,29 @@ Result<Identity> identity_of(const std::string& path) {
     identity.birth_ns = static_cast<std::int64_t>(stx.stx_btime.tv_sec) * 1'000'000'000LL + stx.stx_btime.tv_nsec;
   }
   return identity;
+}
+
+int open_dir_beneath(int dir, const char* name, int& out) {
+  constexpr int k_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  open_how how{};
+  how.flags = k_flags;
+  how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+  out = static_cast<int>(::syscall(SYS_openat2, dir, name, &how, sizeof(how)));
+  if (out >= 0) return 0;
+  if (errno != ENOSYS && errno != EPERM) return errno;
+  // Linux before 5.6, or a sandbox that does not know the call: a mount shows as another device or, where it is a bind
+  // mount of the same one, by its attribute (5.8).
+  struct statx parent {};
+  struct statx child {};
+  out = ::openat(dir, name, k_flags);
+  if (out < 0) return errno;
+  int error = ::statx(dir, "", AT_EMPTY_PATH, STATX_TYPE, &parent) != 0 ? errno : 0;
+  if (error == 0) error = ::statx(out, "", AT_EMPTY_PATH, STATX_TYPE, &child) != 0 ? errno : 0;
+  const bool crossed = parent.stx_dev_major != child.stx_dev_major || parent.stx_dev_minor != child.stx_dev_minor ||
+                       (child.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (error == 0 && crossed) error = EXDEV;
+  if (error != 0) ::close(out);
+  return error;
 }
 
 void become_background() {

@@ -75,6 +75,18 @@ Result<Identity> identity_of(const std::string& path) {
   return identity;
 }
 
+int open_dir_beneath(int dir, const char* name, int& out) {
+  struct stat parent {};
+  struct stat child {};
+  out = ::openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (out < 0) return errno;
+  int error = ::fstat(dir, &parent) != 0 ? errno : 0;
+  if (error == 0) error = ::fstat(out, &child) != 0 ? errno : 0;
+  if (error == 0 && parent.st_dev != child.st_dev) error = EXDEV;
+  if (error != 0) ::close(out);
+  return error;
+}
+
 void become_background() { std::ignore = ::setpriority(PRIO_DARWIN_PROCESS, 0, PRIO_DARWIN_BG); }
 
 }  // namespace pfnm::os

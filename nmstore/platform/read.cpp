@@ -200,7 +200,13 @@ Result<VolumeSpace> volume_space(const std::string& path) {
   space.available_bytes = static_cast<std::uint64_t>(vfs.f_bavail) * vfs.f_frsize;
   space.available_inodes = vfs.f_favail;
   space.total_inodes = vfs.f_files;
+  space.used_bytes = static_cast<std::uint64_t>(vfs.f_blocks - vfs.f_bfree) * vfs.f_frsize;
   return space;
+}
+
+unsigned VolumeSpace::used_percent() const {
+  const std::uint64_t whole = used_bytes + available_bytes;
+  return whole == 0 ? 0 : static_cast<unsigned>((used_bytes * 100 + whole - 1) / whole);
 }
 
 Result<std::string> real_path(const std::string& path) {

@@ -76,6 +76,9 @@ struct VolumeSpace {
   std::uint64_t available_bytes = 0;   // to an unprivileged process
   std::uint64_t available_inodes = 0;  // meaningless where total_inodes is 0
   std::uint64_t total_inodes = 0;
+  std::uint64_t used_bytes = 0;
+  // As df says it: used / (used + available), rounded up.
+  [[nodiscard]] unsigned used_percent() const;
 };
 [[nodiscard]] Result<VolumeSpace> volume_space(const std::string& path);
 

@@ -36,6 +36,9 @@ class StorePaths {
   [[nodiscard]] std::string lease(const InstallName& name) const { return leases() + "/" + name.text; }
   [[nodiscard]] std::string references() const { return meta() + "/references"; }
   [[nodiscard]] std::string reference(std::string_view id) const { return references() + "/" + std::string(id); }
+  [[nodiscard]] std::string known_places() const { return meta() + "/known"; }
+  [[nodiscard]] std::string gc_lock() const { return locks() + "/gc"; }
+  [[nodiscard]] std::string probe() const { return meta() + "/probe"; }
   [[nodiscard]] std::string trash() const { return meta() + "/trash"; }
   [[nodiscard]] std::string new_installs() const { return meta() + "/new"; }
   [[nodiscard]] std::string logs() const { return meta() + "/logs"; }

@@ -1,6 +1,7 @@
 #include "nmstore/store/reference.hpp"
 
 #include <fcntl.h>
+#include <time.h>
 
 #include <cerrno>
 
@@ -16,6 +17,7 @@ std::string reference_id(const std::string& project) { return sha256(project).to
 std::string render_reference(const Reference& reference) {
   LineWriter out("reference", 1);
   out.line({"project", reference.project});
+  if (!reference.worktree.empty()) out.line({"worktree", reference.worktree});
   out.line({"repository", reference.repository});
   out.line({"install", reference.install.text});
   out.line({"layout", reference.layout});
@@ -39,6 +41,7 @@ bool parse_reference_line(const Line& line, Reference& reference) {
   if (line[0] == "identity" && line.size() == 5) return parse_identity(line, reference.identity);
   if (line.size() != 2) return false;
   if (line[0] == "project") reference.project = line[1];
+  if (line[0] == "worktree") reference.worktree = line[1];
   if (line[0] == "repository") reference.repository = line[1];
   if (line[0] == "layout") reference.layout = line[1];
   if (line[0] == "boot") reference.boot = line[1];
@@ -62,14 +65,57 @@ Result<Reference> parse_reference(std::string_view text, const std::string& path
   return reference;
 }
 
+std::string parent_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+std::string place_file(const Store& store, const KnownPlace& place) {
+  const std::string name = place.repository + '\n' + place.root + '\n' + place.below + '\n' + place.volume;
+  return store.paths.known_places() + "/" + sha256(name).to_hex().substr(0, 32);
+}
+
+std::int64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+Status touch_lease(const Fs& fs, const Store& store, const InstallName& name) {
+  return fs.set_mtime(AT_FDCWD, store.paths.lease(name), now_ns());
+}
+
+bool same_place(const KnownPlace& a, const KnownPlace& b) {
+  return a.repository == b.repository && a.root == b.root && a.below == b.below && a.volume == b.volume;
+}
+
+// The install that a project leaves was used until now.
+Status leave(const Fs& fs, const Store& store, const Reference& former) {
+  auto touched = touch_lease(fs, store, former.install);
+  if (!touched.has_value() && touched.error().sys_errno == ENOENT) return {};
+  return touched;
+}
+
 }  // namespace
 
 Status announce_reference(const Fs& fs, const Store& store, const Reference& reference) {
+  PFNM_TRY_ASSIGN(const auto text, find_file(AT_FDCWD, store.paths.reference(reference_id(reference.project))));
+  if (text) {
+    // One that cannot be read says nothing that could be kept.
+    const auto former = parse_reference(*text, reference.project);
+    if (former.has_value() && !same_place(place_of(*former), place_of(reference)))
+      PFNM_TRY(remember_place(fs, store, place_of(*former)));
+    if (former.has_value() && former->install != reference.install) PFNM_TRY(leave(fs, store, *former));
+  }
   return fs.write_file(AT_FDCWD, store.paths.reference(reference_id(reference.project)), render_reference(reference),
                        0600);
 }
 
 Status drop_reference(const Fs& fs, const Store& store, const std::string& project) {
+  if (const auto former = find_reference(store, project); former.has_value() && *former) {
+    PFNM_TRY(remember_place(fs, store, place_of(**former)));
+    PFNM_TRY(leave(fs, store, **former));
+  }
   auto removed = fs.unlink(AT_FDCWD, store.paths.reference(reference_id(project)));
   if (!removed.has_value() && removed.error().sys_errno == ENOENT) return {};
   return removed;
@@ -92,26 +138,92 @@ Result<std::vector<Reference>> list_references(const Store& store) {
     PFNM_TRY_ASSIGN(const auto text, find_file(AT_FDCWD, path));
     if (!text) continue;  // dropped meanwhile
     PFNM_TRY_ASSIGN(Reference reference, parse_reference(*text, path));
+    reference.file = entry.name;
     references.push_back(std::move(reference));
   }
   return references;
 }
 
-ReferenceState survey_reference(const Store& store, const Reference& reference) {
-  const auto project = find_stat(AT_FDCWD, reference.project);
-  if (!project.has_value()) return ReferenceState::unknown;
-  // Gone for certain is judged with the mount table when installs are reclaimed; for showing, absence is enough.
-  if (!*project) return ReferenceState::dead;
-  const std::string modules = reference.project + "/node_modules";
-  const auto hop = read_link_at(AT_FDCWD, modules + "/" + k_hop);
-  if (hop.has_value())
-    return *hop == store.paths.install(reference.install) ? ReferenceState::live : ReferenceState::dead;
-  if (hop.error().sys_errno != ENOENT && hop.error().sys_errno != ENOTDIR) return ReferenceState::unknown;
-  return ReferenceState::dead;
+KnownPlace place_of(const Reference& reference) {
+  KnownPlace place;
+  place.repository = reference.repository;
+  place.volume = reference.identity.volume;
+  const std::string& worktree = reference.worktree.empty() ? reference.project : reference.worktree;
+  place.root = parent_of(worktree);
+  if (reference.project.size() > worktree.size()) place.below = reference.project.substr(worktree.size() + 1);
+  return place;
+}
+
+Status remember_place(const Fs& fs, const Store& store, const KnownPlace& place) {
+  const std::string path = place_file(store, place);
+  PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, path));
+  if (there) return {};
+  PFNM_TRY(fs.ensure_dir(AT_FDCWD, store.paths.known_places(), 0700));
+  LineWriter out("place", 1);
+  out.line({"repository", place.repository});
+  out.line({"root", place.root});
+  out.line({"below", place.below});
+  out.line({"volume", place.volume});
+  return fs.write_file(AT_FDCWD, path, std::move(out).finish(), 0600);
+}
+
+Status forget_place(const Fs& fs, const Store& store, const KnownPlace& place) {
+  auto removed = fs.unlink(AT_FDCWD, place_file(store, place));
+  if (!removed.has_value() && removed.error().sys_errno == ENOENT) return {};
+  return removed;
+}
+
+Result<std::vector<KnownPlace>> list_places(const Store& store) {
+  std::vector<KnownPlace> places;
+  PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, store.paths.known_places()));
+  if (!there) return places;
+  PFNM_TRY_ASSIGN(const auto entries, list_dir_at(AT_FDCWD, store.paths.known_places()));
+  for (const DirEntry& entry : entries) {
+    if (entry.name.starts_with(".pfnm-tmp-")) continue;
+    const std::string path = store.paths.known_places() + "/" + entry.name;
+    PFNM_TRY_ASSIGN(const auto text, find_file(AT_FDCWD, path));
+    if (!text) continue;
+    PFNM_TRY_ASSIGN(const auto lines, parse_lines(*text, "place", 1, path));
+    KnownPlace place;
+    for (const Line& line : lines) {
+      if (line.size() != 2) continue;
+      if (line[0] == "repository") place.repository = line[1];
+      if (line[0] == "root") place.root = line[1];
+      if (line[0] == "below") place.below = line[1];
+      if (line[0] == "volume") place.volume = line[1];
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+// Moved away first, under a name that `list_references` still reads: what is looked at then is what is dropped, and a
+// link that announces itself at this very moment writes the name anew.
+Status drop_dead_reference(const Fs& fs, const Store& store, const Reference& reference) {
+  PFNM_TRY(remember_place(fs, store, place_of(reference)));
+  const std::string path = store.paths.reference(reference.file);
+  const std::string aside = path + unique_name("-");
+  auto moved = fs.rename_noreplace(AT_FDCWD, path, AT_FDCWD, aside);
+  if (!moved.has_value()) return moved.error().sys_errno == ENOENT ? Status{} : moved;
+  PFNM_TRY_ASSIGN(const std::string text, read_file(AT_FDCWD, aside));
+  if (text == render_reference(reference)) return fs.unlink(AT_FDCWD, aside);
+  moved = fs.rename_noreplace(AT_FDCWD, aside, AT_FDCWD, path);
+  return moved.has_value() ? moved : fs.unlink(AT_FDCWD, aside);  // announced once more meanwhile
 }
 
 Result<FileLock> take_lease(const Fs& fs, const Store& store, const InstallName& name) {
-  return FileLock::acquire(fs, store.paths.lease(name), LockMode::shared);
+  PFNM_TRY_ASSIGN(FileLock lease, FileLock::acquire(fs, store.paths.lease(name), LockMode::shared));
+  PFNM_TRY(touch_lease(fs, store, name));
+  return lease;
+}
+
+Result<std::optional<FileLock>> try_take_lease_exclusively(const Fs& fs, const Store& store, const InstallName& name) {
+  return FileLock::try_acquire(fs, store.paths.lease(name), LockMode::exclusive);
+}
+
+Result<std::int64_t> last_leased(const Store& store, const InstallName& name) {
+  PFNM_TRY_ASSIGN(const auto st, find_stat(AT_FDCWD, store.paths.lease(name)));
+  return st ? st->mtime_ns / 1'000'000'000LL : 0;
 }
 
 }  // namespace pfnm

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -117,24 +116,6 @@ Result<std::vector<InstallName>> sealed_installs(const Store& store) {
   for (const DirEntry& entry : entries)
     if (auto name = InstallName::parse(entry.name)) names.push_back(std::move(*name));
   return names;
-}
-
-Result<std::string> move_to_trash(const Fs& fs, const Store& store, const std::string& path, const std::string& why) {
-  const std::string name = unique_name("t-");
-  const std::string record = store.paths.trash() + "/" + name + ".record";
-  LineWriter out("trash", 1);
-  out.line({"from", path});
-  out.line({"why", why});
-  out.line({"time", std::to_string(::time(nullptr))});
-  // The record first: trash that no record explains is never deleted (SPEC 6.4).
-  PFNM_TRY(fs.write_file(AT_FDCWD, record, std::move(out).finish(), 0600));
-  PFNM_TRY_ASSIGN(const FileStat st, stat_at(AT_FDCWD, path));
-  if (st.is_dir() && (st.mode & 0200U) == 0U) PFNM_TRY(fs.set_mode(AT_FDCWD, path, (st.mode & 0777U) | 0200U));
-  const std::string destination = store.paths.trash() + "/" + name;
-  auto moved = fs.rename_noreplace(AT_FDCWD, path, AT_FDCWD, destination);
-  if (moved.has_value()) return destination;
-  std::ignore = fs.unlink(AT_FDCWD, record);  // nothing was moved; the rename's error is the news
-  return fail(moved.error());
 }
 
 }  // namespace pfnm

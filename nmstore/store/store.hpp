@@ -28,10 +28,4 @@ struct Store {
 // Names of installs that have a seal, sorted.
 [[nodiscard]] Result<std::vector<InstallName>> sealed_installs(const Store& store);
 
-// Moves `path` (a directory on any file system) into the store's trash with a record of where it came from and why;
-// gives the top directory its write bit first (moving a 0555 directory needs it). Errc::cross_device where the trash
-// is on another file system. Returns where it went.
-[[nodiscard]] Result<std::string> move_to_trash(const Fs& fs, const Store& store, const std::string& path,
-                                                const std::string& why);
-
 }  // namespace pfnm
