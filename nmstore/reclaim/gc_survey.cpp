@@ -153,16 +153,14 @@ class Surveyor {
   }
 
   void take_processes() {
-    const auto survey = survey_processes([](std::string_view path) { return !keys_in(path).empty(); });
+    const auto survey = survey_processes([](std::string_view path) { return !key_in_path(path).empty(); });
     if (!survey.has_value()) return blind("the list of", "processes", survey.error());
     facts_.hidden_processes = survey->hidden;
     for (const ProcessUse& use : survey->uses) {
-      for (const std::string& key : keys_in(use.path)) {
-        const auto install = installs_.find(key);
-        if (install == installs_.end()) continue;
-        install->second.processes.push_back("process " + std::to_string(use.pid) + " " + std::string(use_word(use.kind)) +
-                                            ": " + use.path);
-      }
+      const auto install = installs_.find(std::string(key_in_path(use.path)));
+      if (install == installs_.end()) continue;
+      install->second.processes.push_back("process " + std::to_string(use.pid) + " " + std::string(use_word(use.kind)) +
+                                          ": " + use.path);
     }
   }
 
@@ -178,10 +176,8 @@ class Surveyor {
     const auto mounts = list_mounts();
     if (!mounts.has_value()) return blind("the list of", "mounts", mounts.error());
     for (const Mount& mount : *mounts) {
-      for (const std::string& key : keys_in(mount.mount_point)) {
-        const auto install = installs_.find(key);
-        if (install != installs_.end()) install->second.mounted_inside.push_back(mount.mount_point);
-      }
+      const auto install = installs_.find(std::string(key_in_path(mount.mount_point)));
+      if (install != installs_.end()) install->second.mounted_inside.push_back(mount.mount_point);
     }
   }
 

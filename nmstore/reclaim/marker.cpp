@@ -111,4 +111,19 @@ std::vector<std::string> keys_in(std::string_view text) {
   return keys;
 }
 
+std::string_view key_in_path(std::string_view path) {
+  constexpr std::string_view k_deleted = " (deleted)";  // as the kernel marks what has no name any more
+  if (path.ends_with(k_deleted)) path.remove_suffix(k_deleted.size());
+  std::size_t start = 0;
+  while (start < path.size()) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view component = path.substr(start, end - start);
+    const std::string_view before = path.substr(0, start);
+    const bool of_store = before.ends_with("/.pf/leases/") || before.ends_with("/.pf/seals/");
+    if (!of_store && InstallName::parse(component)) return component;
+    start = end + 1;
+  }
+  return {};
+}
+
 }  // namespace pfnm

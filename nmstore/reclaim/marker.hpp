@@ -33,4 +33,8 @@ struct Marker {
 // Every run of 64 hexadecimal digits in a text, with the suffix of a key that follows it.
 [[nodiscard]] std::vector<std::string> keys_in(std::string_view text);
 
+// The key of the install that a path leads to or into; empty where it is none. What the store keeps under a key's name
+// in .pf (locks, leases, seals) is no part of the install.
+[[nodiscard]] std::string_view key_in_path(std::string_view path);
+
 }  // namespace pfnm
