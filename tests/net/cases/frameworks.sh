@@ -2,6 +2,7 @@
 # shellcheck disable=SC2154
 # Next.js and Vite with the helper of hooks/frameworks, used as docs/guide.md says, and without it: in a worktree beside
 # the main checkout and in one below it. The projects are tests/net/projects; their fonts come from a package.
+# Vite is 8.3.8: 8.4.0 names an optional package that the registry here did not have, and npm ci refuses such a lock.
 
 FONTS=node_modules/@fontsource/vt323/files
 LIMIT=300
