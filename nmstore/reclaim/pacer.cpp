@@ -35,7 +35,9 @@ Pacer::Pacer(const PacerPolicy& policy, std::int64_t felt_ms, std::int64_t deep_
     step_.why += ": stalled already";
     return;
   }
-  // An fsync costs a journal commit, which is what a batch will wait for.
+  // An fsync costs a journal commit, which is what a batch will wait for, however small it is: on a slow volume the
+  // target must lie above that, or no batch is small enough.
+  policy_.target_ms = std::clamp(4 * deep_ms, policy.target_ms, std::max(policy.target_ms, policy.hard_ms / 2));
   step_.batch = policy.first_batch;
   if (deep_ms > 10) step_.batch /= 8;
   if (deep_ms > 50) step_.batch = std::min(step_.batch, 2 * policy.smallest_batch);
@@ -52,15 +54,16 @@ const PacerStep& Pacer::next(const PacerSample& sample) {
     step_.pace = Pace::back_off;
     step_.batch = std::max(policy_.smallest_batch, step_.batch / 2);
     step_.pause_ms = std::min(policy_.longest_pause_ms, std::max<std::int64_t>(100, step_.pause_ms * 2));
-  } else if (paid > policy_.target_ms || sample.unlink_ms > policy_.longest_batch_ms) {
+  } else if (sample.sync_ms > policy_.target_ms || sample.unlink_ms > policy_.longest_batch_ms) {
     step_.pace = Pace::shrink;
     step_.batch = std::max(policy_.smallest_batch, step_.batch - step_.batch / 4);
   } else {
     // Additive recovery of the pause, gentle growth of the batch.
     step_.pause_ms = std::max<std::int64_t>(0, step_.pause_ms - 50);
-    const bool room = paid * 2 < policy_.target_ms && step_.batch < policy_.largest_batch;
-    step_.pace = room ? Pace::grow : Pace::hold;
-    if (room) step_.batch = std::min(policy_.largest_batch, step_.batch + std::max<std::uint32_t>(1, step_.batch / 8));
+    // Far from the limits by an eighth, near them by one entry: the halving above finds the place again.
+    const std::uint32_t more = paid * 2 < policy_.target_ms ? std::max<std::uint32_t>(1, step_.batch / 8) : 1;
+    step_.pace = step_.batch < policy_.largest_batch ? Pace::grow : Pace::hold;
+    step_.batch = std::min(policy_.largest_batch, step_.batch + more);
   }
   return step_;
 }

@@ -14,7 +14,7 @@ struct PacerPolicy {
   std::int64_t longest_pause_ms = 2000;
   std::int64_t no_answer_ms = 10'000;
   std::uint32_t first_batch = 256;
-  std::uint32_t smallest_batch = 4;
+  std::uint32_t smallest_batch = 8;
   std::uint32_t largest_batch = 2048;
 };
 

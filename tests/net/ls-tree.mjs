@@ -1,7 +1,9 @@
 // usage: node ls-tree.mjs PLAIN.json LINKED.json
 // Compares what `npm ls --all --json` printed for two trees: the edges "parent name@version -> name@version", and the
 // missing and invalid packages that npm complains of. Where packages lie is left out, and so are packages that npm calls
-// extraneous (it does not count them as an error): links to what is only an optional peer can be among them.
+// extraneous (it does not count them as an error): links to what is only an optional peer can be among them. Where npm
+// shows an optional peer as not there (no version, not missing), the layout has it but does not list it, for the same
+// reason; the plain tree may list it.
 import { readFileSync } from 'node:fs';
 
 const read = (path) => {
@@ -19,6 +21,14 @@ const read = (path) => {
   return { edges, problems: new Set(problems.map((problem) => problem.replace(/ \/.*/, ''))) };
 };
 const [plain, linked] = process.argv.slice(2, 4).map(read);
+// "parent@1.0.0 -> name@" stands for an optional peer that is not shown.
+const unshown = (edges) => [...edges].filter((edge) => edge.endsWith('@'));
+for (const edge of unshown(linked.edges)) {
+  const shown = [...plain.edges].filter((other) => other.startsWith(edge));
+  if (shown.length !== 1) continue;
+  linked.edges.delete(edge);
+  linked.edges.add(shown[0]);
+}
 const only = (label, a, b) => [...a].filter((item) => !b.has(item)).map((item) => `only ${label}: ${item}`);
 const differences = ['problems', 'edges'].flatMap((kind) => [
   ...only('plain', plain[kind], linked[kind]),
