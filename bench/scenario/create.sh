@@ -5,17 +5,19 @@
 #   --loop SIZE   a new ext4 with a journal in a file (default, 8G; needs root); the file is sparse
 #   --tmpfs SIZE  a new tmpfs (default 4G; needs root)
 #   --dir DIR     an existing directory; nothing is mounted, and what was made there stays
+#   --run PROGRAM runs this instead of bench_create, with --build and --dir, e.g. bench/scenario/worktree_add.py
 set -euo pipefail
 
 usage() {
-  sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit 2
 }
 
-build='' kind=loop size='' directory='' arguments=()
+build='' kind=loop size='' directory='' program='' arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --build) build=${2-}; shift 2 || usage ;;
+    --run) program=$(realpath "${2-}"); shift 2 || usage ;;
     --dir) kind=dir; directory=${2-}; shift 2 || usage ;;
     --loop | --tmpfs)
       kind=${1#--}
@@ -67,5 +69,9 @@ case $kind in
 esac
 
 # In the background, because a trap waits for a program in the foreground to end.
-"$build/bin/bench_create" --dir "$directory" "${arguments[@]}" &
+if [ -n "$program" ]; then
+  "$program" --build "$build" --dir "$directory" "${arguments[@]}" &
+else
+  "$build/bin/bench_create" --dir "$directory" "${arguments[@]}" &
+fi
 wait $!

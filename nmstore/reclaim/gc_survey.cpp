@@ -134,8 +134,12 @@ class Surveyor {
         facts_.blind.push_back({"the marker in", found.directory, found.marker.why});
         continue;
       }
-      for (auto& [name, install] : installs_)
-        if (found.marker.matches(install.name)) add_marker(found.directory, install);
+      for (const std::string& key : found.marker.keys) {
+        const bool exact = found.marker.match == Marker::Match::exact;
+        const std::string prefix = exact ? key : key.substr(0, 64);
+        for (auto at = installs_.lower_bound(prefix); at != installs_.end() && at->first.starts_with(prefix); ++at)
+          if (found.marker.matches(at->second.name)) add_marker(found.directory, at->second);
+      }
     }
   }
 
