@@ -91,13 +91,13 @@ class GcCommand {
   ExitCode run() {
     progress_.note("looking for what uses the installs");
     const GcFacts facts = survey_gc(store_, survey_scope(KeepMemos::in_background));
-    answer_.plan = plan_gc(facts, policy_, seconds_now());
+    answer_.plan = plan_gc(facts, policy_, options_.now());
     answer_.hidden_processes = facts.hidden_processes;
     const bool blind = !answer_.plan.blind.empty();
     if (options_.apply == Apply::no) return finish(blind ? ExitCode::blind : ExitCode::done);
     if (!may_run_now()) {
       answer_.stopped = "window";
-      answer_.why = when_it_would(settings_.window, seconds_now());
+      answer_.why = when_it_would(settings_.window, options_.now());
       return finish(ExitCode::done);
     }
     if (blind) {
@@ -109,7 +109,7 @@ class GcCommand {
 
  private:
   [[nodiscard]] bool may_run_now() const {
-    return options_.wait == Wait::now || settings_.window.contains(seconds_now());  // guard:window
+    return options_.wait == Wait::now || settings_.window.contains(options_.now());  // guard:window
   }
 
   GcScope survey_scope(KeepMemos memos) { return survey_gc_scope({session_.fs, store_, git_, settings_, memos}); }
@@ -136,6 +136,7 @@ class GcCommand {
   ExitCode apply(const GcFacts& facts) {
     scratches_ = probe_scratches(store_, known_repositories(store_));
     RemoverOptions remover_options;
+    remover_options.pacer = options_.pacer;
     remover_options.go_on = [this] { return may_run_now(); };
     remover_options.on_step = [this](const PacerStep& step, std::uint64_t entries) { on_step(step, entries); };
     auto remover = Remover::start(session_.fs, store_.paths.trash(), scratches_, std::move(remover_options));
@@ -163,7 +164,7 @@ class GcCommand {
     if (!run.has_value()) return failed(run.error());
     LedgerLog log(ledger, *run, store_.paths.root());
     const GcRequest request{session_.fs, store_, policy_, log, [this] { return survey_scope(KeepMemos::yes); },
-                            &seconds_now, [this] { return may_run_now(); },
+                            options_.now, [this] { return may_run_now(); },
                             [this](const std::string& text) { progress_.note(text); }};
     answer_.report = apply_gc(request, answer_.plan, remover);
     answer_.applied = GcAnswer::Applied::yes;
