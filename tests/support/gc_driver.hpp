@@ -2,9 +2,11 @@
 // child included; and what must hold of a store after whatever happened to it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,15 +122,18 @@ class GcTest : public ProjectTest {
 
   // What a state on disk must fulfil whatever happened: no seal without a whole install, no trash without a record.
   void expect_sound(const std::string& point) const;
-  // Every entry of the ledger has an outcome, and the last of each subject is what is there.
-  void expect_ledger_tells_the_truth(const std::string& point) const;
+  // After a gc: every entry of the ledger has an outcome, and what it wrote about each subject is what is there.
+  void expect_ledger_tells_the_truth(const std::string& point);
   void expect_provisioned(const std::string& point, const std::string& worktree, const ProjectVersion& version) const;
 
   // Everything that a test changes: put back for each point.
   void remember_start();
-  void put_back() const;
+  void put_back();
 
   std::string two_;
+
+ private:
+  std::set<std::int64_t> old_entries_;  // their subjects may have moved on since
 };
 
 enum class Waits { no, in_flock, asleep };
