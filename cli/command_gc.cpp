@@ -37,19 +37,26 @@ class LedgerLog final : public GcLog {
 
 // What became of an entry that a stopped run left open, from what is there now.
 std::string truth_about(const Store& store, const Trash& trash, const LedgerEntry& entry) {
-  const auto names = [&](const TrashItem& item) {
-    return item.id == entry.subject || (item.install && item.install->text == entry.subject);
-  };
-  const auto item = std::find_if(trash.items.begin(), trash.items.end(), names);
   if (entry.step == step_word(GcStep::reclaim)) {
     const auto name = InstallName::parse(entry.subject);
-    const auto seal = name ? find_stat(AT_FDCWD, store.paths.seal(*name)) : Result<std::optional<FileStat>>{};
-    if (seal.has_value() && *seal) return "interrupted: it is where it was";
-    if (item == trash.items.end()) return "interrupted: it is gone";
-    return item->state == TrashState::pending ? "interrupted: to be put back" : "trashed";
+    const auto is_there = [](const std::string& path) {
+      const auto st = find_stat(AT_FDCWD, path);
+      return st.has_value() && *st;
+    };
+    const auto in_state = [&](TrashState state) {
+      return std::any_of(trash.items.begin(), trash.items.end(), [&](const TrashItem& item) {
+        return item.install == name && item.state == state;
+      });
+    };
+    if (name && is_there(store.paths.seal(*name))) return "interrupted: it is where it was";
+    if (in_state(TrashState::whole) || in_state(TrashState::doomed)) return "trashed";
+    if (in_state(TrashState::pending)) return "interrupted: to be put back";
+    const bool unsealed = name && is_there(store.paths.install(*name));  // an interrupted build
+    return unsealed ? "interrupted: it is where it was" : "interrupted: it is gone";
   }
-  if (item == trash.items.end()) return entry.step == step_word(GcStep::remove) ? "deleted" : "done";
-  return "interrupted: to be gone on with";
+  const auto is_it = [&](const TrashItem& item) { return item.id == entry.subject; };
+  if (std::any_of(trash.items.begin(), trash.items.end(), is_it)) return "interrupted: to be gone on with";
+  return entry.step == step_word(GcStep::remove) ? "gone: deleted, or taken back" : "done";
 }
 
 Status reconcile(Ledger& ledger, const Store& store, const Trash& trash) {
@@ -104,7 +111,7 @@ class GcCommand {
       answer_.stopped = "blind";
       return finish(ExitCode::blind);
     }
-    return apply(facts);
+    return apply();
   }
 
  private:
@@ -133,7 +140,7 @@ class GcCommand {
   }
 
   // Nothing of this process writes to the store's volume before a ref write there has come back.
-  ExitCode apply(const GcFacts& facts) {
+  ExitCode apply() {
     scratches_ = probe_scratches(store_, known_repositories(store_));
     RemoverOptions remover_options;
     remover_options.pacer = options_.pacer;
@@ -147,7 +154,7 @@ class GcCommand {
     if (!*lock) return failed(Error::make(Errc::busy, "reclaim in", store_.paths.root(), "another pfnm gc is at it"));
     auto ledger = open_ledger(session_.fs, settings_);
     if (!ledger.has_value()) return failed(ledger.error());
-    return apply_recorded(facts, *remover, *ledger);
+    return apply_recorded(*remover, *ledger);
   }
 
   void on_step(const PacerStep& step, std::uint64_t entries) {
@@ -158,8 +165,11 @@ class GcCommand {
     last_pace_ = step.pace;
   }
 
-  ExitCode apply_recorded(const GcFacts& facts, Remover& remover, Ledger& ledger) {
-    if (const auto told = reconcile(ledger, store_, facts.trash); !told.has_value()) return failed(told.error());
+  ExitCode apply_recorded(Remover& remover, Ledger& ledger) {
+    // As it is now: another gc may have been at it between the survey and the lock.
+    const auto trash = list_trash(store_);
+    if (!trash.has_value()) return failed(trash.error());
+    if (const auto told = reconcile(ledger, store_, *trash); !told.has_value()) return failed(told.error());
     const auto run = ledger.begin_run(store_.paths.root(), seconds_now());
     if (!run.has_value()) return failed(run.error());
     LedgerLog log(ledger, *run, store_.paths.root());
@@ -170,10 +180,17 @@ class GcCommand {
     answer_.applied = GcAnswer::Applied::yes;
     const bool stopped_by_stall = answer_.report.stopped == GcReport::Stopped::stalled;
     // The next run finds out what became of it.
-    if (!stopped_by_stall || !same_volume(settings_.state_dir, store_.paths.root())) record(ledger, *run);
+    if (!stopped_by_stall || state_lies_elsewhere()) record(ledger, *run);
     if (stopped_by_stall) return stalled("fs-stall-during-delete", answer_.report.why);
     drop_scratches();
     return conclude();
+  }
+
+  // Than on any of the volumes that are probed: which of them stalled is not asked.
+  [[nodiscard]] bool state_lies_elsewhere() const {
+    return std::none_of(scratches_.begin(), scratches_.end(), [this](const std::string& scratch) {
+      return same_volume(settings_.state_dir, scratch.substr(0, scratch.find_last_of('/')));
+    });
   }
 
   void record(Ledger& ledger, std::int64_t run) {
