@@ -1,6 +1,7 @@
 #include "tests/support/gc_driver.hpp"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -78,6 +79,28 @@ int CountingHook::before(Mutation, const char*) {
       ::kill(::getpid(), SIGKILL);
   }
   return 0;
+}
+
+PausingHook::PausingHook(std::uint64_t only_at)
+    : memory_(sizeof(State)), state_(static_cast<State*>(memory_.address())), only_at_(only_at) {}
+
+int PausingHook::before(Mutation, const char*) {
+  const std::uint64_t number = state_->count.fetch_add(1) + 1;
+  if (only_at_ == 0 || only_at_ == number) pause();
+  return 0;
+}
+
+void PausingHook::pause() {
+  const std::uint32_t ticket = state_->asked.fetch_add(1) + 1;
+  for (std::uint32_t granted = 0; (granted = state_->granted.load()) < ticket;)
+    ::syscall(SYS_futex, &state_->granted, FUTEX_WAIT, granted, nullptr, nullptr, 0);
+}
+
+bool PausingHook::is_paused() const { return state_->granted.load() < state_->asked.load(); }
+
+void PausingHook::let_go() {
+  state_->granted.fetch_add(1);
+  ::syscall(SYS_futex, &state_->granted, FUTEX_WAKE, 64, nullptr, nullptr, 0);
 }
 
 Json Ended::json() const {
@@ -222,20 +245,20 @@ void GcTest::expect_provisioned(const std::string& point, const std::string& wor
   EXPECT_EQ(Json(layout_problems(worktree, version)).dump(), "[]") << point << ": " << worktree;
 }
 
-void GcTest::remember_start() {
-  delete_tree(at("start"));
-  make_dirs(at("start"));
-  for (const char* name : {"store", "repo", "trees"}) copy_tree(at(name), at("start/" + std::string(name)));
-  if (exists(scratch().home() + "/.local")) copy_tree(scratch().home() + "/.local", at("start/local"));
+void GcTest::remember_start(const std::string& name) {
+  delete_tree(at(name));
+  make_dirs(at(name));
+  for (const std::string part : {"store", "repo", "trees"}) copy_tree(at(part), at(name + "/" + part));
+  if (exists(scratch().home() + "/.local")) copy_tree(scratch().home() + "/.local", at(name + "/local"));
 }
 
-void GcTest::put_back() {
-  for (const char* name : {"store", "repo", "trees"}) {
-    delete_tree(at(name));
-    copy_tree(at("start/" + std::string(name)), at(name));
+void GcTest::put_back(const std::string& name) {
+  for (const std::string part : {"store", "repo", "trees"}) {
+    delete_tree(at(part));
+    copy_tree(at(name + "/" + part), at(part));
   }
   delete_tree(scratch().home() + "/.local");
-  if (exists(at("start/local"))) copy_tree(at("start/local"), scratch().home() + "/.local");
+  if (exists(at(name + "/local"))) copy_tree(at(name + "/local"), scratch().home() + "/.local");
   fake_.forget_builds();
   old_entries_.clear();
   for (const LedgerEntry& entry : ledger_entries()) old_entries_.insert(entry.id);

@@ -67,6 +67,26 @@ class CountingHook final : public MutationHook {
   State* state_;
 };
 
+// Holds whoever makes a change until it is let go on. Between processes.
+class PausingHook final : public MutationHook {
+ public:
+  explicit PausingHook(std::uint64_t only_at = 0);  // 0: at every change
+  int before(Mutation mutation, const char* path) override;
+  void pause();
+  [[nodiscard]] bool is_paused() const;
+  void let_go();
+
+ private:
+  struct State {
+    std::atomic<std::uint32_t> asked;
+    std::atomic<std::uint32_t> granted;
+    std::atomic<std::uint64_t> count;
+  };
+  SharedMemory memory_;
+  State* state_;
+  std::uint64_t only_at_;
+};
+
 struct Ended {
   int rc = -1;  // 128 + signal
   std::string out;
@@ -127,8 +147,8 @@ class GcTest : public ProjectTest {
   void expect_provisioned(const std::string& point, const std::string& worktree, const ProjectVersion& version) const;
 
   // Everything that a test changes: put back for each point.
-  void remember_start();
-  void put_back();
+  void remember_start(const std::string& name = "start");
+  void put_back(const std::string& name = "start");
 
   std::string two_;
 
