@@ -37,19 +37,26 @@ class LedgerLog final : public GcLog {
 
 // What became of an entry that a stopped run left open, from what is there now.
 std::string truth_about(const Store& store, const Trash& trash, const LedgerEntry& entry) {
-  const auto names = [&](const TrashItem& item) {
-    return item.id == entry.subject || (item.install && item.install->text == entry.subject);
-  };
-  const auto item = std::find_if(trash.items.begin(), trash.items.end(), names);
   if (entry.step == step_word(GcStep::reclaim)) {
     const auto name = InstallName::parse(entry.subject);
-    const auto seal = name ? find_stat(AT_FDCWD, store.paths.seal(*name)) : Result<std::optional<FileStat>>{};
-    if (seal.has_value() && *seal) return "interrupted: it is where it was";
-    if (item == trash.items.end()) return "interrupted: it is gone";
-    return item->state == TrashState::pending ? "interrupted: to be put back" : "trashed";
+    const auto is_there = [](const std::string& path) {
+      const auto st = find_stat(AT_FDCWD, path);
+      return st.has_value() && *st;
+    };
+    const auto in_state = [&](TrashState state) {
+      return std::any_of(trash.items.begin(), trash.items.end(), [&](const TrashItem& item) {
+        return item.install == name && item.state == state;
+      });
+    };
+    if (name && is_there(store.paths.seal(*name))) return "interrupted: it is where it was";
+    if (in_state(TrashState::whole) || in_state(TrashState::doomed)) return "trashed";
+    if (in_state(TrashState::pending)) return "interrupted: to be put back";
+    const bool unsealed = name && is_there(store.paths.install(*name));  // an interrupted build
+    return unsealed ? "interrupted: it is where it was" : "interrupted: it is gone";
   }
-  if (item == trash.items.end()) return entry.step == step_word(GcStep::remove) ? "deleted" : "done";
-  return "interrupted: to be gone on with";
+  const auto is_it = [&](const TrashItem& item) { return item.id == entry.subject; };
+  if (std::any_of(trash.items.begin(), trash.items.end(), is_it)) return "interrupted: to be gone on with";
+  return entry.step == step_word(GcStep::remove) ? "gone: deleted, or taken back" : "done";
 }
 
 Status reconcile(Ledger& ledger, const Store& store, const Trash& trash) {
@@ -91,25 +98,25 @@ class GcCommand {
   ExitCode run() {
     progress_.note("looking for what uses the installs");
     const GcFacts facts = survey_gc(store_, survey_scope(KeepMemos::in_background));
-    answer_.plan = plan_gc(facts, policy_, seconds_now());
+    answer_.plan = plan_gc(facts, policy_, options_.now());
     answer_.hidden_processes = facts.hidden_processes;
     const bool blind = !answer_.plan.blind.empty();
     if (options_.apply == Apply::no) return finish(blind ? ExitCode::blind : ExitCode::done);
     if (!may_run_now()) {
       answer_.stopped = "window";
-      answer_.why = when_it_would(settings_.window, seconds_now());
+      answer_.why = when_it_would(settings_.window, options_.now());
       return finish(ExitCode::done);
     }
     if (blind) {
       answer_.stopped = "blind";
       return finish(ExitCode::blind);
     }
-    return apply(facts);
+    return apply();
   }
 
  private:
   [[nodiscard]] bool may_run_now() const {
-    return options_.wait == Wait::now || settings_.window.contains(seconds_now());  // guard:window
+    return options_.wait == Wait::now || settings_.window.contains(options_.now());  // guard:window
   }
 
   GcScope survey_scope(KeepMemos memos) { return survey_gc_scope({session_.fs, store_, git_, settings_, memos}); }
@@ -133,9 +140,10 @@ class GcCommand {
   }
 
   // Nothing of this process writes to the store's volume before a ref write there has come back.
-  ExitCode apply(const GcFacts& facts) {
+  ExitCode apply() {
     scratches_ = probe_scratches(store_, known_repositories(store_));
     RemoverOptions remover_options;
+    remover_options.pacer = options_.pacer;
     remover_options.go_on = [this] { return may_run_now(); };
     remover_options.on_step = [this](const PacerStep& step, std::uint64_t entries) { on_step(step, entries); };
     auto remover = Remover::start(session_.fs, store_.paths.trash(), scratches_, std::move(remover_options));
@@ -146,7 +154,7 @@ class GcCommand {
     if (!*lock) return failed(Error::make(Errc::busy, "reclaim in", store_.paths.root(), "another pfnm gc is at it"));
     auto ledger = open_ledger(session_.fs, settings_);
     if (!ledger.has_value()) return failed(ledger.error());
-    return apply_recorded(facts, *remover, *ledger);
+    return apply_recorded(*remover, *ledger);
   }
 
   void on_step(const PacerStep& step, std::uint64_t entries) {
@@ -157,22 +165,32 @@ class GcCommand {
     last_pace_ = step.pace;
   }
 
-  ExitCode apply_recorded(const GcFacts& facts, Remover& remover, Ledger& ledger) {
-    if (const auto told = reconcile(ledger, store_, facts.trash); !told.has_value()) return failed(told.error());
+  ExitCode apply_recorded(Remover& remover, Ledger& ledger) {
+    // As it is now: another gc may have been at it between the survey and the lock.
+    const auto trash = list_trash(store_);
+    if (!trash.has_value()) return failed(trash.error());
+    if (const auto told = reconcile(ledger, store_, *trash); !told.has_value()) return failed(told.error());
     const auto run = ledger.begin_run(store_.paths.root(), seconds_now());
     if (!run.has_value()) return failed(run.error());
     LedgerLog log(ledger, *run, store_.paths.root());
     const GcRequest request{session_.fs, store_, policy_, log, [this] { return survey_scope(KeepMemos::yes); },
-                            &seconds_now, [this] { return may_run_now(); },
+                            options_.now, [this] { return may_run_now(); },
                             [this](const std::string& text) { progress_.note(text); }};
     answer_.report = apply_gc(request, answer_.plan, remover);
     answer_.applied = GcAnswer::Applied::yes;
     const bool stopped_by_stall = answer_.report.stopped == GcReport::Stopped::stalled;
     // The next run finds out what became of it.
-    if (!stopped_by_stall || !same_volume(settings_.state_dir, store_.paths.root())) record(ledger, *run);
+    if (!stopped_by_stall || state_lies_elsewhere()) record(ledger, *run);
     if (stopped_by_stall) return stalled("fs-stall-during-delete", answer_.report.why);
     drop_scratches();
     return conclude();
+  }
+
+  // Than on any of the volumes that are probed: which of them stalled is not asked.
+  [[nodiscard]] bool state_lies_elsewhere() const {
+    return std::none_of(scratches_.begin(), scratches_.end(), [this](const std::string& scratch) {
+      return same_volume(settings_.state_dir, scratch.substr(0, scratch.find_last_of('/')));
+    });
   }
 
   void record(Ledger& ledger, std::int64_t run) {

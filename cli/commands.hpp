@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "cli/exit_code.hpp"
 #include "cli/render_provision.hpp"
 #include "cli/session.hpp"
+#include "cli/time_text.hpp"
+#include "nmstore/reclaim/pacer.hpp"
 
 namespace pfnm {
 
@@ -61,6 +64,9 @@ struct GcOptions {
   enum class History { no, yes } history = History::no;
   std::optional<std::uint64_t> max_bytes;
   OutputForm form = OutputForm::text;
+  // No option of the command line: a test's clock, and its patience.
+  std::function<std::int64_t()> now = &seconds_now;
+  PacerPolicy pacer;
 };
 ExitCode command_gc(const Session& session, const GcOptions& options);
 

@@ -114,14 +114,19 @@ int open_dir_beneath(int dir, const char* name, int& out) {
   // Linux before 5.6, or a sandbox that does not know the call: a mount shows as another device or, where it is a bind
   // mount of the same one, by its attribute (5.8).
   struct statx parent {};
-  struct statx child {};
+  if (::statx(dir, "", AT_EMPTY_PATH, STATX_TYPE, &parent) != 0) return errno;
+  const auto crosses = [&](int at, const char* path, int flags) {
+    struct statx child {};
+    if (::statx(at, path, flags, STATX_TYPE, &child) != 0) return errno;
+    const bool crossed = parent.stx_dev_major != child.stx_dev_major || parent.stx_dev_minor != child.stx_dev_minor ||
+                         (child.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    return crossed ? EXDEV : 0;
+  };
+  // By name first: what is mounted there may not be readable, and EACCES is where the caller changes the mode.
+  if (const int error = crosses(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT); error != 0) return error;
   out = ::openat(dir, name, k_flags);
   if (out < 0) return errno;
-  int error = ::statx(dir, "", AT_EMPTY_PATH, STATX_TYPE, &parent) != 0 ? errno : 0;
-  if (error == 0) error = ::statx(out, "", AT_EMPTY_PATH, STATX_TYPE, &child) != 0 ? errno : 0;
-  const bool crossed = parent.stx_dev_major != child.stx_dev_major || parent.stx_dev_minor != child.stx_dev_minor ||
-                       (child.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  if (error == 0 && crossed) error = EXDEV;
+  const int error = crosses(out, "", AT_EMPTY_PATH);
   if (error != 0) ::close(out);
   return error;
 }

@@ -35,6 +35,14 @@ bool send_all(int fd, const void* data, std::size_t size) {
   return true;
 }
 
+// Nor may a pipe that somebody reads pfnm's output from: it would not end before the child does.
+void drop_standard_streams() {
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int fd : {0, 1, 2})
+    if (null >= 0) ::dup2(null, fd);
+  if (null > 2) ::close(null);
+}
+
 // A lock of ours must not live on in a child that hangs.
 void close_all_but(int keep) {
   for (int fd = 3; fd < 1024; ++fd)
@@ -72,6 +80,7 @@ Result<Worker> Worker::start(const std::function<void(const WorkerChannel&)>& se
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno(errno, "start", "a child");
   if (pid > 0) return Worker(pid, std::move(ours));
+  drop_standard_streams();
   close_all_but(theirs.get());
   serve(WorkerChannel(theirs.get()));
   ::_exit(0);

@@ -29,7 +29,7 @@ class WorkerChannel {
 
 class Worker {
  public:
-  // `serve` runs in the child, with none of our descriptors but the channel and those of the standard streams, until it
+  // `serve` runs in the child, with none of our descriptors but the channel (the standard streams are /dev/null), until it
   // returns or the parent is gone.
   [[nodiscard]] static Result<Worker> start(const std::function<void(const WorkerChannel&)>& serve);
   Worker(Worker&& other) noexcept;

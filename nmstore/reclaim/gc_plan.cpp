@@ -32,8 +32,12 @@ PlannedTrash plan_item(const TrashItem& item, const GcPolicy& policy, GcPlan::Pr
     case TrashState::doomed:
       planned.action = PlannedTrash::Action::remove;
       break;
-    case TrashState::pending:
     case TrashState::empty:
+      // The record comes first: a pfnm may be about to move something here right now. Of an install, locks tell.
+      if (!item.install && now < planned.due_at) break;
+      planned.action = PlannedTrash::Action::settle;
+      break;
+    case TrashState::pending:
       planned.action = PlannedTrash::Action::settle;
       break;
   }

@@ -1,12 +1,14 @@
 #include "nmstore/reclaim/probe.hpp"
 
 #include <fcntl.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 
 #include "nmstore/platform/fs.hpp"
+#include "nmstore/platform/read.hpp"
 #include "nmstore/platform/ref_write.hpp"
 
 namespace pfnm {
@@ -31,6 +33,20 @@ Status make_scratch(const Fs& fs, const std::string& scratch) {
   const auto head = fs.create_file(AT_FDCWD, scratch + "/HEAD", "ref: refs/heads/probe/0\n");
   if (head.has_value() || head.error().sys_errno == EEXIST) return {};
   return head;
+}
+
+// A prober that was killed while a stalled write came back left its lock. Nobody but pfnm writes here, and none of its
+// ref writes takes this long and is still waited for.
+void drop_stale_locks(const Fs& fs, const std::string& refs) {
+  constexpr std::int64_t k_stale_ns = 15 * 60 * 1'000'000'000LL;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  for (unsigned ref = 0; ref < k_refs; ++ref) {
+    const std::string lock = refs + "/" + std::to_string(ref) + ".lock";
+    const auto st = find_stat(AT_FDCWD, lock);
+    if (!st.has_value() || !*st) continue;
+    if (now.tv_sec * 1'000'000'000LL - (*st)->ctime_ns > k_stale_ns) std::ignore = fs.unlink(AT_FDCWD, lock);
+  }
 }
 
 class RefWriter {
@@ -60,6 +76,7 @@ class RefWriter {
 void serve(const WorkerChannel& channel, const std::string& scratch) {
   const Fs fs;
   const auto made = make_scratch(fs, scratch);
+  drop_stale_locks(fs, scratch + "/refs/heads/probe");
   RefWriter writer(scratch);
   char request = 0;
   while (channel.receive(&request, 1)) {

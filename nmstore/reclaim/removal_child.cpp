@@ -15,6 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Descriptors and stack that a nested tree may take. What lies deeper is moved up first.
+constexpr int k_deepest = 100;
+
+// Names are shown on terminals and in lines.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
 std::uint32_t ms_since(Clock::time_point start) {
   return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
 }
@@ -34,7 +44,13 @@ class Removal {
   bool remove(const std::string& name) {
     left_.clear();
     if (!wait_for_batch()) return false;
-    remove_entry(top_.get(), name, name);
+    item_ = name;
+    // Each round empties what the one before moved up.
+    do {
+      moved_up_ = false;
+      left_.clear();
+      remove_entry(top_.get(), name, name, 0);
+    } while (moved_up_ && !gone_);
     if (gone_) return false;
     RemovalAnswer answer{RemovalState::done, unlinked_, ms_since(batch_start_), static_cast<std::uint32_t>(left_.size())};
     return channel_.send(&answer, sizeof(answer)) && channel_.send(left_.data(), left_.size());
@@ -52,6 +68,7 @@ class Removal {
       budget_ = request.size;
       longest_ms_ = request.longest_ms;
       unlinked_ = 0;
+      tried_ = 0;
       batch_start_ = Clock::now();
       return true;
     }
@@ -60,29 +77,45 @@ class Removal {
   }
 
   // One more change was made; at the end of the batch, reports and waits.
-  bool count() {
+  void count() {
     ++unlinked_;
-    const bool late = (unlinked_ & 15U) == 0 && ms_since(batch_start_) >= longest_ms_;
-    if (unlinked_ < budget_ && !late) return true;
+    tried();
+  }
+  // What could not be removed takes time, too: without an answer the parent would take it for a stall.
+  void tried() {
+    ++tried_;
+    const bool late = (tried_ & 15U) == 0 && ms_since(batch_start_) >= longest_ms_;
+    if (tried_ < budget_ && !late) return;
     const RemovalAnswer answer{RemovalState::more, unlinked_, ms_since(batch_start_), 0};
-    if (!channel_.send(&answer, sizeof(answer))) gone_ = true;
-    return !gone_ && wait_for_batch();
+    if (!channel_.send(&answer, sizeof(answer)) || !wait_for_batch()) gone_ = true;
   }
 
   void leave(const std::string& shown, int error) { leave(shown, std::string(::strerror(error))); }
-  void leave(const std::string& shown, const std::string& why) { left_ += shown + ": " + why + "\n"; }
+  void leave(const std::string& shown, const std::string& why) {
+    left_ += printable(shown) + ": " + why + "\n";
+    tried();
+  }
 
-  void remove_entry(int dir, const std::string& name, const std::string& shown) {
+  void remove_entry(int dir, const std::string& name, const std::string& shown, int depth) {
     const auto removed = fs_.unlink(dir, name);
-    if (removed.has_value()) {
-      std::ignore = count();
-      return;
-    }
+    if (removed.has_value()) return count();
     const int error = removed.error().sys_errno;
     if (error == ENOENT) return;
     // unlink(2) of a directory: EISDIR on Linux, EPERM by POSIX.
-    if (error == EISDIR || (error == EPERM && is_directory(dir, name))) return remove_directory(dir, name, shown);
-    leave(shown, error);
+    if (error != EISDIR && !(error == EPERM && is_directory(dir, name))) return leave(shown, error);
+    if (depth < k_deepest) return remove_directory(dir, name, shown, depth);
+    move_up(dir, name, shown);
+  }
+
+  // Into the item's own top, from where the next round begins with it. A directory that is moved needs its write bit.
+  void move_up(int dir, const std::string& name, const std::string& shown) {
+    const Fd fd = open_directory(dir, name, shown);
+    if (!fd) return;
+    make_writable(fd, shown);
+    const auto moved = fs_.rename_noreplace(dir, name, top_.get(), item_ + "/" + unique_name("deep-"));
+    if (!moved.has_value()) return leave(shown, moved.error().sys_errno);
+    moved_up_ = true;
+    count();
   }
 
   Fd open_directory(int dir, const std::string& name, const std::string& shown) {
@@ -104,7 +137,7 @@ class Removal {
     return st.has_value() && st->is_dir();
   }
 
-  void remove_directory(int dir, const std::string& name, const std::string& shown) {
+  void remove_directory(int dir, const std::string& name, const std::string& shown, int depth) {
     {
       const Fd fd = open_directory(dir, name, shown);
       if (!fd) return;
@@ -112,13 +145,13 @@ class Removal {
       const auto entries = list_dir(fd.get(), shown);
       if (!entries.has_value()) return leave(shown, entries.error().sys_errno);
       for (const DirEntry& entry : *entries) {
-        remove_entry(fd.get(), entry.name, shown + "/" + entry.name);
+        remove_entry(fd.get(), entry.name, shown + "/" + entry.name, depth + 1);
         if (gone_) return;
       }
     }
     const auto removed = fs_.remove_dir(dir, name);
     if (removed.has_value()) {
-      std::ignore = count();
+      count();
     } else if (removed.error().sys_errno != ENOENT && removed.error().sys_errno != ENOTEMPTY) {
       leave(shown, removed.error().sys_errno);
     }  // not empty: what is left in it has its own line
@@ -139,6 +172,9 @@ class Removal {
   std::uint32_t budget_ = 0;
   std::uint32_t longest_ms_ = 0;
   std::uint32_t unlinked_ = 0;
+  std::uint32_t tried_ = 0;
+  std::string item_;
+  bool moved_up_ = false;
   Clock::time_point batch_start_ = Clock::now();
   bool gone_ = false;
 };

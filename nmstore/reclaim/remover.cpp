@@ -146,7 +146,7 @@ Result<RemovalReport> Remover::remove(const std::string& name) {
     const bool done = answer.state == RemovalState::done;
     if (done && answer.left_bytes > 0) {
       PFNM_TRY_ASSIGN(const auto left, worker_.receive(answer.left_bytes, Milliseconds(options_.pacer.no_answer_ms)));
-      append_lines(left.value_or(""), report.left);
+      append_lines(left.value_or(name + ": something is left, and what it is was not heard\n"), report.left);
     }
     PFNM_TRY_ASSIGN(const bool settled, pay_and_pace({answer.unlinked, answer.took_ms, 0, 0}, report.entries));
     if (!settled) return ended(RemovalEnd::stalled);

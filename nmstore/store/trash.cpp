@@ -9,6 +9,7 @@
 
 #include "nmstore/platform/read.hpp"
 #include "nmstore/store/line_file.hpp"
+#include "nmstore/store/manifest.hpp"
 #include "nmstore/store/seal.hpp"
 
 namespace pfnm {
@@ -77,6 +78,18 @@ Status drop_if_there(const Fs& fs, const std::string& path) {
   auto removed = fs.unlink(AT_FDCWD, path);
   if (!removed.has_value() && removed.error().sys_errno == ENOENT) return {};
   return removed;
+}
+
+// Is what stands in the install's place what this seal was made for? The name alone does not say so: the item's tree may
+// have been deleted, and a build that was interrupted since may have the place.
+Result<bool> is_what_was_sealed(const Store& store, const TrashItem& item) {
+  const std::string install = store.paths.install(*item.install);
+  PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, install));
+  if (!there || !there->is_dir()) return false;
+  PFNM_TRY_ASSIGN(const std::string text, read_file(AT_FDCWD, seal_of(store, item.id)));
+  PFNM_TRY_ASSIGN(const Seal seal, parse_seal(text, seal_of(store, item.id)));
+  PFNM_TRY_ASSIGN(const auto manifest, find_file(AT_FDCWD, manifest_file(install)));
+  return manifest && checksum(*manifest) == seal.manifest_checksum;
 }
 
 Status republish(const Fs& fs, const Store& store, const TrashItem& item) {
@@ -156,13 +169,15 @@ Result<TakenBack> take_back(const Fs& fs, const Store& store, const InstallName&
     PFNM_TRY_ASSIGN(const auto seal, find_stat(AT_FDCWD, seal_of(store, item.id)));
     if (!seal) continue;  // an interrupted build: nothing to have back
     if (item.state == TrashState::whole) {
+      const auto tree = stat_at(AT_FDCWD, in_trash(store, item.id));
+      if (!tree.has_value() || !tree->is_dir()) continue;  // its deletion began, or it was replaced
       auto moved =
           fs.rename_noreplace(AT_FDCWD, in_trash(store, item.id), AT_FDCWD, store.paths.install(name));
       if (!moved.has_value() && moved.error().code == Errc::not_found) continue;  // its deletion began
       if (!moved.has_value()) return fail(moved.error());
     }
-    PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, store.paths.install(name)));
-    if (!there || !there->is_dir()) continue;
+    PFNM_TRY_ASSIGN(const bool same, is_what_was_sealed(store, item));
+    if (!same) continue;
     PFNM_TRY(republish(fs, store, item));
     return TakenBack::yes;
   }
@@ -170,11 +185,18 @@ Result<TakenBack> take_back(const Fs& fs, const Store& store, const InstallName&
 }
 
 Status settle_pending(const Fs& fs, const Store& store, const TrashItem& item) {
+  // It was read some time ago: whoever was moving something here may have ended since.
+  for (const std::string& name : {item.id, doomed_name(item.id)}) {
+    PFNM_TRY_ASSIGN(const auto moved, find_stat(AT_FDCWD, in_trash(store, name)));
+    if (moved) return {};
+  }
   if (item.install) {
     PFNM_TRY_ASSIGN(const auto unpublished, find_stat(AT_FDCWD, seal_of(store, item.id)));
     PFNM_TRY_ASSIGN(const auto sealed, find_stat(AT_FDCWD, store.paths.seal(*item.install)));
-    PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, store.paths.install(*item.install)));
-    if (unpublished && !sealed && there && there->is_dir()) return republish(fs, store, item);
+    if (unpublished && !sealed) {
+      PFNM_TRY_ASSIGN(const bool same, is_what_was_sealed(store, item));
+      if (same) return republish(fs, store, item);
+    }
   }
   return forget(fs, store, item);
 }

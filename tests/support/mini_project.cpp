@@ -1,6 +1,7 @@
 #include "tests/support/mini_project.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -57,7 +58,9 @@ std::string dependency(const std::string& name, const std::string& file) {
 }
 
 std::string root_manifest(const std::vector<std::string>& dependencies) {
-  std::string text = R"({"name": "mini", "version": "1.0.0", "private": true, "workspaces": ["packages/*"],
+  // A key of this process's own: an install is in use where any process has a file open below a directory of its name,
+  // and other tests do.
+  std::string text = R"({"name": "mini", "version": "1.0.)" + std::to_string(::getpid()) + R"(", "private": true, "workspaces": ["packages/*"],
   "scripts": {"hello": "with-bin", "tool": "ws-tool", "postinstall": "node -e \"require('fs').writeFileSync('root-script-ran','')\""},
   "dependencies": {)";
   for (std::size_t i = 0; i < dependencies.size(); ++i) text += (i == 0 ? "" : ", ") + dependencies[i];
