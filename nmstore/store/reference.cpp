@@ -81,17 +81,13 @@ std::int64_t now_ns() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-Status touch_lease(const Fs& fs, const Store& store, const InstallName& name) {
-  return fs.set_mtime(AT_FDCWD, store.paths.lease(name), now_ns());
-}
-
 bool same_place(const KnownPlace& a, const KnownPlace& b) {
   return a.repository == b.repository && a.root == b.root && a.below == b.below && a.volume == b.volume;
 }
 
-// The install that a project leaves was used until now.
-Status leave(const Fs& fs, const Store& store, const Reference& former) {
-  auto touched = touch_lease(fs, store, former.install);
+// The install is used now, or was until now. Without a lease file nobody ever used it.
+Status touch_if_there(const Fs& fs, const Store& store, const InstallName& name) {
+  auto touched = fs.set_mtime(AT_FDCWD, store.paths.lease(name), now_ns());
   if (!touched.has_value() && touched.error().sys_errno == ENOENT) return {};
   return touched;
 }
@@ -105,8 +101,9 @@ Status announce_reference(const Fs& fs, const Store& store, const Reference& ref
     const auto former = parse_reference(*text, reference.project);
     if (former.has_value() && !same_place(place_of(*former), place_of(reference)))
       PFNM_TRY(remember_place(fs, store, place_of(*former)));
-    if (former.has_value() && former->install != reference.install) PFNM_TRY(leave(fs, store, *former));
+    if (former.has_value() && former->install != reference.install) PFNM_TRY(touch_if_there(fs, store, former->install));
   }
+  PFNM_TRY(touch_if_there(fs, store, reference.install));
   return fs.write_file(AT_FDCWD, store.paths.reference(reference_id(reference.project)), render_reference(reference),
                        0600);
 }
@@ -114,7 +111,7 @@ Status announce_reference(const Fs& fs, const Store& store, const Reference& ref
 Status drop_reference(const Fs& fs, const Store& store, const std::string& project) {
   if (const auto former = find_reference(store, project); former.has_value() && *former) {
     PFNM_TRY(remember_place(fs, store, place_of(**former)));
-    PFNM_TRY(leave(fs, store, **former));
+    PFNM_TRY(touch_if_there(fs, store, (*former)->install));
   }
   auto removed = fs.unlink(AT_FDCWD, store.paths.reference(reference_id(project)));
   if (!removed.has_value() && removed.error().sys_errno == ENOENT) return {};
@@ -212,9 +209,7 @@ Status drop_dead_reference(const Fs& fs, const Store& store, const Reference& re
 }
 
 Result<FileLock> take_lease(const Fs& fs, const Store& store, const InstallName& name) {
-  PFNM_TRY_ASSIGN(FileLock lease, FileLock::acquire(fs, store.paths.lease(name), LockMode::shared));
-  PFNM_TRY(touch_lease(fs, store, name));
-  return lease;
+  return FileLock::acquire(fs, store.paths.lease(name), LockMode::shared);
 }
 
 Result<std::optional<FileLock>> try_take_lease_exclusively(const Fs& fs, const Store& store, const InstallName& name) {

@@ -48,13 +48,14 @@ struct KnownPlace {
 // Drops the record of a reference that was found dead, unless it was announced anew meanwhile. Its place is remembered.
 [[nodiscard]] Status drop_dead_reference(const Fs& fs, const Store& store, const Reference& reference);
 
-// Waits for a reclaim of this very install to end. The lease file's mtime says when the install was last used.
+// Waits for a reclaim of this very install to end. The lease file's mtime says when the install was last announced or
+// left.
 [[nodiscard]] Result<FileLock> take_lease(const Fs& fs, const Store& store, const InstallName& name);
 
 // Nothing where somebody links it right now.
 [[nodiscard]] Result<std::optional<FileLock>> try_take_lease_exclusively(const Fs& fs, const Store& store,
                                                                          const InstallName& name);
-// Seconds since the epoch; 0: never leased.
+// When it was last announced or left, in seconds since the epoch; 0: never.
 [[nodiscard]] Result<std::int64_t> last_leased(const Store& store, const InstallName& name);
 
 }  // namespace pfnm
