@@ -9,7 +9,6 @@ worktrees are directories with the marker and a reference. Every fifth install h
 import argparse
 import hashlib
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -97,16 +96,20 @@ def main():
         for j in range(options.worktrees):
             make_worktree(store, repository, j, f"{directory}/work-{i}/worktree-{j}", used[(i * options.worktrees + j) % len(used)])
     times = []
+    peak = 0
     for _ in range(options.rounds + 1):
         start = time.perf_counter()
-        out = run([pfnm, "gc"], env)
+        child = subprocess.Popen([pfnm, "gc"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
         times.append(time.perf_counter() - start)
+        if os.waitstatus_to_exitcode(status) != 0:
+            sys.exit("pfnm gc failed")
+        peak = max(peak, usage.ru_maxrss / 1024)
         time.sleep(0.3)  # what the first run found out is written down in the background
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(out.strip().splitlines()[-2] if len(out.strip().splitlines()) > 1 else out)
+    print(run([pfnm, "gc"], env).strip().splitlines()[-2])
     print(f"pfnm gc with {options.installs} installs, {options.repositories * options.worktrees} references, "
           f"{options.repositories} repositories: first {times[0]:.2f} s, then median {statistics.median(times[1:]):.2f} s; "
-          f"peak memory of any child {peak:.0f} MiB")
+          f"peak memory {peak:.0f} MiB")
 
 
 main()

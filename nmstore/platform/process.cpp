@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <thread>
 
 #include "nmstore/platform/fd.hpp"
 
@@ -109,7 +110,12 @@ Result<ChildResult> run_child(const ChildSpec& spec) {
     // With pipes the wait ends when the child writes or exits; with a log descriptor there is nothing to poll, so the
     // first waits are short for the sake of short children.
     const bool early = Clock::now() - start < std::chrono::milliseconds(100);
-    poll_outputs(out.read_end, result.out, err.read_end, result.err, early ? 5 : 100);
+    const bool heard_all = !out.read_end && !err.read_end;
+    if (heard_all && !spec.output) {
+      std::this_thread::sleep_for(std::chrono::microseconds(early ? 50 : 1000));  // it is about to be gone
+    } else {
+      poll_outputs(out.read_end, result.out, err.read_end, result.err, early ? 5 : 100);
+    }
     if (!early && spec.on_tick) spec.on_tick();
     if (spec.time_limit && !result.timed_out && Clock::now() - start > *spec.time_limit) {
       result.timed_out = true;
