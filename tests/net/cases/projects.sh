@@ -145,10 +145,12 @@ case_hydrogen() {
   project hydrogen packages/remix-oxygen @shopify/remix-oxygen "lint -- --version" turbo
 }
 
-# better-sqlite3 is compiled: what node-gyp leaves beside the add-on names the directory that it was built in.
+# better-sqlite3 is compiled: what node-gyp leaves beside the add-on names the directory that it was built in, and so do
+# the add-on and its object where node's headers lie in the scratch directory (recent_node): gyp makes their path relative.
 case_boxyhq() {
   project boxyhq "" "" "check-types -- --version" next --known better-sqlite3/build/Makefile \
-    --known better-sqlite3/build/config.gypi --known 'better-sqlite3/build/Release/.deps/**.d' || return
+    --known better-sqlite3/build/config.gypi --known 'better-sqlite3/build/Release/.deps/**.d' --known better-sqlite3/build/better_sqlite3.target.mk \
+    --known better-sqlite3/build/Release/better_sqlite3.node --known 'better-sqlite3/build/Release/obj.target/**' || return
   # prisma generate writes beside the real path of @prisma/client: both have to be the worktree's own.
   check boxyhq/prisma-is-the-worktrees-own own_prisma "$WORK/boxyhq/one"
 }
