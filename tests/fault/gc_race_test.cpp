@@ -151,6 +151,7 @@ class GcInterleavings : public GcTest {
     ready.clear();
     for (const Actor& actor : actors) {
       if (has_ended(actor.child->pid())) continue;
+      if (!actor.hook->is_paused()) actor.hook->await_pause();
       if (actor.hook->is_paused()) {
         ready.push_back(&actor);
       } else if (what_it_waits_for(actor.child->pid()) == Waits::no) {

@@ -140,13 +140,23 @@ TEST_F(GcAttack, AnInstallThatALinkReplacedIsKeptAndItsTargetUntouched) {
   ASSERT_EQ(InChild(link_work(two_, nullptr)).wait().rc, 0);
   repo_.git(repo_.root(), {"worktree", "remove", "--force", two_});
   const std::string install = store().paths.install(second_install());
+  ASSERT_TRUE(exists(install)) << install;
+  ASSERT_TRUE(exists(store().paths.seal(second_install())));
   ASSERT_EQ(::chmod(install.c_str(), 0755), 0);
   ASSERT_EQ(::rename(install.c_str(), at("moved").c_str()), 0);
-  ASSERT_EQ(::symlink(precious_.c_str(), install.c_str()), 0);
-  const Json answer = run_gc();
-  EXPECT_EQ(answer.value("reclaimed", 99), 0) << answer.dump();
-  EXPECT_THAT(answer.dump(), HasSubstr("something that is no directory has its name"));
-  EXPECT_EQ(link_text(install), precious_);
+  const Tree moved = photograph(at("moved"));
+  // To the whole install elsewhere, and to something that never was one.
+  for (const std::string& target : {at("moved"), precious_}) {
+    ASSERT_EQ(::symlink(target.c_str(), install.c_str()), 0);
+    const Json answer = run_gc();
+    EXPECT_EQ(answer.value("reclaimed", 99), 0) << answer.dump();
+    if (target != precious_) {
+      EXPECT_THAT(answer.dump(), HasSubstr("something that is no directory has its name"));
+    }
+    EXPECT_EQ(link_text(install), target);
+    ASSERT_EQ(::unlink(install.c_str()), 0);
+  }
+  EXPECT_THAT(differences(moved, photograph(at("moved"))), IsEmpty());
 }
 
 TEST_F(GcAttack, HardLinksToOutsideFilesTakeNothingWithThem) {
