@@ -209,6 +209,16 @@ TEST_F(GcAttack, UnexplainedTrashIsReportedAndStays) {
   }
 }
 
+// A copy made with cp in a place that nobody knows: a link there makes the place known, although nothing has to be done.
+TEST_F(GcAttack, ALinkInACopyOfAWorktreeMakesItsPlaceKnown) {
+  ASSERT_EQ(pfnm({"link"}, two_).rc, 0);
+  copy_tree(two_, at("elsewhere/far/away/copy"));
+  EXPECT_EQ(pfnm_json({"link"}, at("elsewhere/far/away/copy")).value("action", ""), "unchanged");
+  repo_.git(repo_.root(), {"worktree", "remove", "--force", two_});
+  const Json answer = run_gc();
+  EXPECT_EQ(answer.value("reclaimed", 99), 0) << answer.dump();
+}
+
 class GcAttackAsRoot : public GcAttack {
  protected:
   void SetUp() override {
