@@ -210,7 +210,9 @@ class GcCommand {
   ExitCode conclude() {
     switch (answer_.report.stopped) {
       case GcReport::Stopped::no:
-        break;
+        if (answer_.report.failures == 0) break;
+        answer_.why = std::to_string(answer_.report.failures) + " could not be moved: see what failed; the rest is done";
+        return finish(ExitCode::error);
       case GcReport::Stopped::window:
         answer_.stopped = "window";
         answer_.why = answer_.report.why + ": the rest waits for the next";

@@ -113,6 +113,7 @@ class Provisioner {
     switch (decision_) {
       case Decision::leave:
         report_.action = Action::unchanged;
+        PFNM_TRY(announce_where_unknown());
         return refresh_record(request_, *survey_.record);
       case Decision::leave_private:
         report_.action = Action::private_copy;
@@ -130,6 +131,13 @@ class Provisioner {
     PFNM_TRY(announce(request_));
     PFNM_TRY(clear_way());
     return lay_out();
+  }
+
+  // A copy of a linked worktree, or one that was moved, has everything but its reference.
+  Status announce_where_unknown() {
+    const auto known = find_reference(request_.store, request_.project.root);
+    if (known.has_value() && *known && (*known)->install == request_.answer.install) return {};
+    return announce(request_);
   }
 
   Status clear_way() {

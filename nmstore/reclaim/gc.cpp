@@ -21,6 +21,9 @@ Result<std::optional<Hold>> hold(const Fs& fs, const Store& store, const Install
   return std::optional<Hold>{Hold{std::move(*lease), std::move(*build)}};
 }
 
+// Of this one thing, not of the disk: the others can still be gone on with.
+bool is_of_the_item(const Error& error) { return error.code == Errc::not_permitted || error.sys_errno == EBUSY; }
+
 std::string short_key(const InstallName& name) { return name.text.substr(0, 12); }
 
 class Run {
@@ -68,6 +71,13 @@ class Run {
     return request_.log.end(entry, outcome, detail);
   }
 
+  Status failed(std::int64_t entry, GcStep step, const std::string& subject, const Error& error) {
+    const auto ended = end(entry, step, subject, "failed", error.message());
+    if (!is_of_the_item(error)) return fail(error);
+    ++report_.failures;
+    return ended;
+  }
+
   Status settle(const TrashItem& item) {
     std::optional<Hold> held;
     if (item.install) {
@@ -75,7 +85,8 @@ class Run {
       if (!held) return {};  // whoever holds it will take it back, or the next run finds it again
     }
     PFNM_TRY_ASSIGN(const std::int64_t entry, request_.log.intend(GcStep::settle, item.id, 0));
-    PFNM_TRY(settle_pending(request_.fs, store_, item));
+    if (const auto settled = settle_pending(request_.fs, store_, item); !settled.has_value())
+      return failed(entry, GcStep::settle, item.id, settled.error());
     const bool back = item.install && item.state == TrashState::pending;
     return end(entry, GcStep::settle, item.id, back ? "put back" : "dropped", item.from);
   }
@@ -98,8 +109,7 @@ class Run {
     if (!retired.has_value()) {
       if (retired.error().code == Errc::foreign)
         return end(entry, GcStep::reclaim, name.text, "kept", retired.error().message());
-      std::ignore = end(entry, GcStep::reclaim, name.text, "failed", retired.error().message());
-      return fail(retired.error());
+      return failed(entry, GcStep::reclaim, name.text, retired.error());
     }
     ++report_.reclaimed;
     trashed_.push_back(*retired);
@@ -133,7 +143,7 @@ class Run {
     const auto name = doom(request_.fs, store_, item);
     if (!name.has_value() && name.error().code == Errc::not_found)
       return end(entry, GcStep::remove, item.id, "kept", "it was taken back");
-    if (!name.has_value()) return fail(name.error());
+    if (!name.has_value()) return failed(entry, GcStep::remove, item.id, name.error());
     if (request_.note) request_.note("deleting " + item.from);
     const auto before = volume_space(store_.paths.root());
     auto removal = remover_.remove(*name);

@@ -38,7 +38,7 @@ struct GcRequest {
 struct GcOutcome {
   std::string subject;  // a key, or an id of the trash
   GcStep step = GcStep::reclaim;
-  std::string outcome;  // "trashed", "deleted", "kept", "put back", "dropped", "left"
+  std::string outcome;  // "trashed", "deleted", "kept", "put back", "dropped", "left", "failed"
   std::string detail;
 };
 
@@ -48,6 +48,7 @@ struct GcReport {
   std::vector<GcOutcome> outcomes;
   std::uint64_t reclaimed = 0;    // installs that went to the trash
   std::uint64_t removed = 0;      // items of the trash that were deleted
+  std::uint64_t failures = 0;     // items that could not be moved, and were passed over
   std::uint64_t entries = 0;      // unlinked
   std::uint64_t freed_bytes = 0;  // by statvfs, before and after
 };

@@ -127,5 +127,50 @@ TEST_F(GcCrash, ATakingBackHealsFromEveryPointWithoutABuild) {
   step_through({"take back", [this](MutationHook* hook) { return link_work(two_, hook); }, 40, 1, true});
 }
 
+// A gc that was killed between the last unlink and forgetting the item leaves its seal; then a link is killed while it
+// builds the same key. Nobody may put that seal on the half-built directory.
+TEST_F(GcCrash, TheSealOfADeletedItemIsNotPutOnAnInterruptedBuild) {
+  build_trashed_install();
+  const std::string id = trash().items.front().id;
+  delete_tree(in_trash(id));
+  ASSERT_EQ(trash().items.front().state, TrashState::pending);
+  remember_start();
+  CountingHook whole({});
+  ASSERT_EQ(InChild(link_work(two_, &whole)).wait().rc, 0);
+  std::uint64_t points = 0;
+  for (std::uint64_t k = 1; k <= whole.count() && !HasFailure(); k += 5, ++points) {
+    const std::string point = "killed at change " + std::to_string(k) + " of a build";
+    put_back();
+    CountingHook hook({How::kill, k, 0, {}});
+    EXPECT_TRUE(InChild(link_work(two_, &hook)).wait().killed()) << point;
+    GcDrive today;
+    today.ahead = 0;
+    if (points % 2 == 0) {
+      EXPECT_EQ(gc(today).rc, 0) << point;
+    }
+    expect_sound(point);
+    const Ended healed = InChild(link_work(two_, nullptr)).wait();
+    EXPECT_EQ(healed.rc, 0) << point << healed.err;
+    expect_sound(point);
+    expect_provisioned(point, two_, mini_project().second);
+  }
+  std::printf("gc crash matrix: seal of a deleted item: %llu points\n", static_cast<unsigned long long>(points));
+}
+
+// What a gc read before it had the lock may be over: another gc, or link --force, has ended its move since.
+TEST_F(GcCrash, ARecordWhoseMoveHasEndedIsNotSettled) {
+  build_trashed_install();
+  TrashItem stale = trash().items.front();
+  for (const TrashState state : {TrashState::empty, TrashState::pending}) {
+    stale.state = state;
+    EXPECT_TRUE(settle_pending(Fs(), store(), stale).has_value());
+    EXPECT_TRUE(exists(in_trash(stale.id + ".record")));
+    EXPECT_TRUE(exists(in_trash(stale.id + ".seal")));
+  }
+  fake_.forget_builds();
+  EXPECT_EQ(pfnm({"link"}, two_).rc, 0);
+  EXPECT_EQ(fake_.builds(), 0U);
+}
+
 }  // namespace
 }  // namespace pfnm::test

@@ -151,6 +151,7 @@ class GcInterleavings : public GcTest {
     ready.clear();
     for (const Actor& actor : actors) {
       if (has_ended(actor.child->pid())) continue;
+      if (!actor.hook->is_paused()) actor.hook->await_pause();
       if (actor.hook->is_paused()) {
         ready.push_back(&actor);
       } else if (what_it_waits_for(actor.child->pid()) == Waits::no) {
@@ -210,7 +211,12 @@ class GcInterleavings : public GcTest {
     ASSERT_EQ(pfnm({"link"}, three_).rc, 0);
     ASSERT_EQ(fake_.builds(), 2U);
     remember_start("in-use");
-    for (unsigned seed = first; seed <= last && !HasFailure(); ++seed) run_schedule(seed);
+    for (unsigned seed = first; seed <= last && !HasFailure(); ++seed) {
+      run_schedule(seed);
+      if (seed % 25 != 0) continue;
+      std::printf("gc races: up to seed %u: %zu steps\n", seed, steps_);
+      std::fflush(stdout);
+    }
     std::printf("gc races: schedules %u to %u: %zu steps; %u times an install was reclaimed or deleted\n", first, last,
                 steps_, went_);
     std::fflush(stdout);

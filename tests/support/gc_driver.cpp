@@ -92,11 +92,19 @@ int PausingHook::before(Mutation, const char*) {
 
 void PausingHook::pause() {
   const std::uint32_t ticket = state_->asked.fetch_add(1) + 1;
+  ::syscall(SYS_futex, &state_->asked, FUTEX_WAKE, 64, nullptr, nullptr, 0);
   for (std::uint32_t granted = 0; (granted = state_->granted.load()) < ticket;)
     ::syscall(SYS_futex, &state_->granted, FUTEX_WAIT, granted, nullptr, nullptr, 0);
 }
 
 bool PausingHook::is_paused() const { return state_->granted.load() < state_->asked.load(); }
+
+void PausingHook::await_pause() const {
+  const std::uint32_t asked = state_->asked.load();
+  if (asked > state_->granted.load()) return;
+  const timespec moment{0, 2'000'000};
+  ::syscall(SYS_futex, &state_->asked, FUTEX_WAIT, asked, &moment, nullptr, 0);
+}
 
 void PausingHook::let_go() {
   state_->granted.fetch_add(1);

@@ -75,6 +75,7 @@ class PausingHook final : public MutationHook {
   void pause();
   [[nodiscard]] bool is_paused() const;
   void let_go();
+  void await_pause() const;  // for a moment at most; who looks in vain looks at the process next
 
  private:
   struct State {
