@@ -46,15 +46,24 @@ class Run {
 
   bool may_go_on() {
     if (stopped()) return false;
-    if (!request_.go_on || request_.go_on()) return true;
-    stop(GcReport::Stopped::window, "the nightly window has ended");
-    return false;
+    if (request_.go_on && !request_.go_on()) {
+      stop(GcReport::Stopped::window, "the nightly window has ended");
+      return false;
+    }
+    // What this process changes itself has no deadline: it must not begin on a volume that does not answer.
+    const auto looked = remover_.look();
+    if (!looked.has_value()) {
+      stop(GcReport::Stopped::failed, looked.error().message());
+    } else if (remover_.stalled()) {
+      stop(GcReport::Stopped::stalled, remover_.stall());
+    }
+    return !stopped();
   }
 
   Status work() {
+    if (!plan_.blind.empty()) return {};
     for (const PlannedTrash& item : plan_.trash)
       if (item.action == PlannedTrash::Action::settle && may_go_on()) PFNM_TRY(settle(item.item));
-    if (!plan_.blind.empty()) return {};
     for (const PlannedInstall& install : plan_.installs)
       if (install.chosen == PlannedInstall::Chosen::yes && may_go_on()) PFNM_TRY(reclaim(install));
     for (const PlannedTrash& item : plan_.trash)

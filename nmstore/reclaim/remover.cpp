@@ -81,6 +81,15 @@ Status Remover::take_baseline() {
   return {};
 }
 
+Status Remover::look() {
+  if (stalled()) return {};
+  for (Prober& prober : probers_) PFNM_TRY(prober.ask(Depth::felt));
+  PFNM_TRY_ASSIGN(const auto felt, felt_now());
+  if (felt && *felt > options_.pacer.hard_ms)
+    stall("fs-stall-during-delete: a ref write took " + std::to_string(*felt) + " ms");
+  return {};
+}
+
 // The slowest of the volumes. Nothing: one did not answer.
 Result<std::optional<std::int64_t>> Remover::felt_now() {
   std::int64_t felt = 0;

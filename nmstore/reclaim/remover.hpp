@@ -48,6 +48,8 @@ class Remover {
 
   // Errors: the child ended, or a probe could not write. After a stall, or once told to stop, every call says so at once.
   [[nodiscard]] Result<RemovalReport> remove(const std::string& name);
+  // One ref write on each volume, before something else than a removal is changed there. `stalled` says what came of it.
+  [[nodiscard]] Status look();
   [[nodiscard]] bool stalled() const { return !stall_.empty(); }
   [[nodiscard]] const std::string& stall() const { return stall_; }
 
