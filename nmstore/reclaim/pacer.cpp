@@ -54,14 +54,14 @@ const PacerStep& Pacer::next(const PacerSample& sample) {
     step_.pace = Pace::back_off;
     step_.batch = std::max(policy_.smallest_batch, step_.batch / 2);
     step_.pause_ms = std::min(policy_.longest_pause_ms, std::max<std::int64_t>(100, step_.pause_ms * 2));
-  } else if (sample.sync_ms > 2 * policy_.target_ms || sample.unlink_ms > policy_.longest_batch_ms) {
+  } else if (sample.sync_ms > policy_.target_ms || sample.unlink_ms > policy_.longest_batch_ms) {
     step_.pace = Pace::shrink;
     step_.batch = std::max(policy_.smallest_batch, step_.batch - step_.batch / 4);
   } else {
     // Additive recovery of the pause, gentle growth of the batch.
     step_.pause_ms = std::max<std::int64_t>(0, step_.pause_ms - 50);
     // Far from the limits by an eighth, near them by one entry: the halving above finds the place again.
-    const std::uint32_t more = paid < policy_.target_ms ? std::max<std::uint32_t>(1, step_.batch / 8) : 1;
+    const std::uint32_t more = paid * 2 < policy_.target_ms ? std::max<std::uint32_t>(1, step_.batch / 8) : 1;
     step_.pace = step_.batch < policy_.largest_batch ? Pace::grow : Pace::hold;
     step_.batch = std::min(policy_.largest_batch, step_.batch + more);
   }

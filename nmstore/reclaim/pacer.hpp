@@ -9,7 +9,7 @@ namespace pfnm {
 struct PacerPolicy {
   std::int64_t soft_ms = 250;      // a ref write slower than this halves the batch
   std::int64_t hard_ms = 1000;     // and this stops the run
-  std::int64_t target_ms = 60;     // what paying the debt of one batch should take; shrinks at twice that
+  std::int64_t target_ms = 60;     // what paying the debt of one batch may take; on slow volumes it is raised
   std::int64_t longest_batch_ms = 500;
   std::int64_t longest_pause_ms = 2000;
   std::int64_t no_answer_ms = 10'000;
@@ -30,7 +30,7 @@ enum class Pace {
   start,
   grow,
   hold,
-  shrink,   // paying took longer than twice the target
+  shrink,   // paying took longer than the target
   back_off, // a ref write was slower than the soft limit
   stop,     // or than the hard one
 };
