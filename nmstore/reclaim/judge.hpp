@@ -57,7 +57,7 @@ struct BlindSpot {
 enum class Sight { clear, blind };
 
 struct ReclaimPolicy {
-  std::int64_t grace_seconds = 24 * 3600;  // after an install was sealed or last referenced, and of the trash
+  std::int64_t grace_seconds = std::int64_t{24} * 3600;  // after an install was sealed or last referenced, and of the trash
 };
 
 enum class Verdict { keep, reclaim };
