@@ -149,7 +149,7 @@ case_hydrogen() {
 # the add-on and its object where node's headers lie in the scratch directory (recent_node): gyp makes their path relative.
 case_boxyhq() {
   project boxyhq "" "" "check-types -- --version" next --known better-sqlite3/build/Makefile \
-    --known better-sqlite3/build/config.gypi --known 'better-sqlite3/build/Release/.deps/**.d' --known better-sqlite3/build/better_sqlite3.target.mk \
+    --known better-sqlite3/build/config.gypi --known 'better-sqlite3/build/Release/.deps/**.d' --known 'better-sqlite3/build/**.target.mk' \
     --known better-sqlite3/build/Release/better_sqlite3.node --known 'better-sqlite3/build/Release/obj.target/**' || return
   # prisma generate writes beside the real path of @prisma/client: both have to be the worktree's own.
   check boxyhq/prisma-is-the-worktrees-own own_prisma "$WORK/boxyhq/one"
