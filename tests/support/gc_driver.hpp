@@ -145,6 +145,8 @@ class GcTest : public ProjectTest {
   void expect_sound(const std::string& point) const;
   // After a gc: every entry of the ledger has an outcome, and what it wrote about each subject is what is there.
   void expect_ledger_tells_the_truth(const std::string& point);
+  // What has been told up to now was true then; somebody may have taken an install back since.
+  void take_ledger_as_told();
   void expect_provisioned(const std::string& point, const std::string& worktree, const ProjectVersion& version) const;
 
   // Everything that a test changes: put back for each point.
