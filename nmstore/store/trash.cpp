@@ -129,11 +129,11 @@ Result<std::string> move_to_trash(const Fs& fs, const Store& store, const std::s
   wanted.from = path;
   wanted.why = why;
   PFNM_TRY_ASSIGN(const TrashItem item, open_item(fs, store, std::move(wanted)));
-  PFNM_TRY(make_movable(fs, path));
   const std::string destination = in_trash(store, item.id);
-  auto moved = fs.rename_noreplace(AT_FDCWD, path, AT_FDCWD, destination);
+  auto moved = make_movable(fs, path);
+  if (moved.has_value()) moved = fs.rename_noreplace(AT_FDCWD, path, AT_FDCWD, destination);
   if (moved.has_value()) return destination;
-  std::ignore = fs.unlink(AT_FDCWD, record_of(store, item.id));  // nothing was moved; the rename's error is the news
+  std::ignore = fs.unlink(AT_FDCWD, record_of(store, item.id));  // nothing was moved; why is the news
   return fail(moved.error());
 }
 
