@@ -46,17 +46,17 @@ Result<std::vector<LedgerEntry>> read_entries(Statement& statement) {
 Result<Ledger> Ledger::open(const std::string& path, OpenMode mode) {
   PFNM_TRY_ASSIGN(Database database, Database::open(path, mode));
   Ledger ledger(std::move(database));
-  if (mode == OpenMode::create) PFNM_TRY(ledger.migrate());
+  PFNM_TRY(ledger.migrate(mode));
   return ledger;
 }
 
-Status Ledger::migrate() {
+Status Ledger::migrate(OpenMode mode) {
   PFNM_TRY_ASSIGN(Statement version, database_.prepare("PRAGMA user_version"));
   PFNM_TRY_ASSIGN(const bool row, version.step());
   const std::int64_t found = row ? version.number(0) : 0;
   if (found > k_schema)
     return fail(Error::make(Errc::unsupported, "use", "the ledger", "a newer pfnm made it", "use that version"));
-  if (found == k_schema) return {};
+  if (found == k_schema || mode == OpenMode::read) return {};
   // An intent must be on the disk before what it announces: full synchronisation, which is the default of a rollback
   // journal.
   return database_.run(k_tables);

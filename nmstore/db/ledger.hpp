@@ -51,7 +51,7 @@ class Ledger {
 
  private:
   explicit Ledger(Database database) : database_(std::move(database)) {}
-  Status migrate();
+  Status migrate(OpenMode mode);
   Database database_;
 };
 
