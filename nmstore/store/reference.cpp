@@ -92,6 +92,20 @@ Status touch_if_there(const Fs& fs, const Store& store, const InstallName& name)
   return touched;
 }
 
+// A lease file that is made only to be locked must not say that the install is used now. Put in its place as old as can
+// be: a link that makes it meanwhile is not overruled.
+Status make_unused_lease(const Fs& fs, const Store& store, const InstallName& name) {
+  PFNM_TRY_ASSIGN(const auto there, find_stat(AT_FDCWD, store.paths.lease(name)));
+  if (there) return {};
+  const std::string made = store.paths.leases() + "/" + unique_name(".pfnm-tmp-");
+  PFNM_TRY(fs.create_file(AT_FDCWD, made, "", 0600));
+  auto placed = fs.set_mtime(AT_FDCWD, made, 0);
+  if (placed.has_value()) placed = fs.rename_noreplace(AT_FDCWD, made, AT_FDCWD, store.paths.lease(name));
+  if (placed.has_value()) return {};
+  std::ignore = fs.unlink(AT_FDCWD, made);
+  return placed.error().sys_errno == EEXIST ? Status{} : placed;
+}
+
 }  // namespace
 
 Status announce_reference(const Fs& fs, const Store& store, const Reference& reference) {
@@ -213,6 +227,7 @@ Result<FileLock> take_lease(const Fs& fs, const Store& store, const InstallName&
 }
 
 Result<std::optional<FileLock>> try_take_lease_exclusively(const Fs& fs, const Store& store, const InstallName& name) {
+  PFNM_TRY(make_unused_lease(fs, store, name));
   return FileLock::try_acquire(fs, store.paths.lease(name), LockMode::exclusive);
 }
 
