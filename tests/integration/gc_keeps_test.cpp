@@ -2,11 +2,16 @@
 // days ahead, so that nothing is kept for being young; each test shows the one reason that keeps it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <future>
+#include <thread>
 
 #include "nmstore/platform/fd.hpp"
 #include "nmstore/store/reference.hpp"
@@ -267,6 +272,34 @@ TEST_F(GcKeeps, WhatAProcessRuns) {
     EXPECT_TRUE(exists(store().paths.seal(key_)));
     EXPECT_EQ(trash().items.size(), 0U);
   }
+  expect_reclaimed();
+}
+
+TEST_F(GcKeeps, WhatAThreadAloneWorksIn) {
+  {
+    const Holder holder([&] {
+      std::promise<bool> there;
+      std::thread([&] {
+        there.set_value(::unshare(CLONE_FS) == 0 && ::chdir(install_.c_str()) == 0);
+        while (true) ::pause();
+      }).detach();
+      return there.get_future().get();
+    });
+    ASSERT_TRUE(holder.took());
+    expect_kept_for("in use: " + holder.name() + " works in it");
+  }
+  expect_reclaimed();
+}
+
+TEST_F(GcKeeps, WhatHasSomethingMountedInIt) {
+  const std::string place = install_ + "/node_modules";
+  make_dirs(at("elsewhere"));
+  if (::mount(at("elsewhere").c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0) GTEST_SKIP() << "may not mount";
+  const Ended ended = gc();
+  EXPECT_EQ(::umount2(place.c_str(), MNT_DETACH), 0);
+  EXPECT_EQ(ended.rc, 0) << ended.err;
+  EXPECT_THAT(reasons_in(ended.json(), key_).dump(), HasSubstr("something is mounted in it: " + place));
+  expect_untouched(ended);
   expect_reclaimed();
 }
 

@@ -9,6 +9,11 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 if [ -n "${PFNM_MUTANTS_DIR:-}" ]; then
   copy=$PFNM_MUTANTS_DIR
   mkdir -p "$copy"
+  # What is in it is replaced: only a directory of this script's will do.
+  if [ ! -e "$copy/mutants.log" ] && [ -n "$(ls -A "$copy")" ]; then
+    echo "$copy is neither empty nor a former run's" >&2
+    exit 2
+  fi
 else
   copy=$(mktemp -d "${TMPDIR:-/tmp}/pfnm-mutants-XXXXXX")
   trap 'rm -rf -- "$copy"' EXIT
@@ -75,8 +80,8 @@ copy_sources() {
   (cd "$copy" && grep -rlE "$marks" nmstore cli) | sed "s|^|$copy/|" | xargs touch
 }
 
-compile() { cmake --build "$build" --target unit_tests integration_tests >>"$log" 2>&1; }
-run_tests() { "$build/bin/$program" --gtest_filter="$tests" --gtest_brief=1 >"$copy/mutants.out" 2>&1; }
+compile() { cmake --build "$build" --target "$@" >>"$log" 2>&1; }
+run_tests() { "$build/bin/$1" --gtest_filter="$2" --gtest_brief=1 >"$copy/mutants.out" 2>&1; }
 noticed_by() {
   sed -nE 's/^\[  FAILED  \] ([A-Za-z0-9_]+\.[A-Za-z0-9_]+).*/\1/p' "$copy/mutants.out" | sort -u | head -n 1
 }
@@ -87,25 +92,36 @@ complain() {
   failed=1
 }
 
+# Without a mutation, all of them pass.
+check_tests() {
+  local guard
+  declare -A filters=()
+  for guard in "$@"; do
+    if describe "$guard"; then filters[$program]+=$tests:; fi
+  done
+  for program in "${!filters[@]}"; do
+    run_tests "$program" "${filters[$program]}" && continue
+    cat "$copy/mutants.out"
+    echo "these tests fail with every guard in its place"
+    exit 1
+  done
+}
+
 try_guard() {
   local guard=$1 file by
   describe "$guard" || { complain "$guard" "this script does not know it"; return; }
-  file=$(cd "$root" && grep -rlE "// guard:$guard\$" nmstore cli)
+  file=$(cd "$root" && grep -rlE "// guard:$guard\$" nmstore cli) || { complain "$guard" "no line has it"; return; }
   if [ "$(wc -l <<<"$file")" != 1 ] || [ "$(grep -cE "// guard:$guard\$" "$root/$file")" != 1 ]; then
     complain "$guard" "it stands in more than one place"
-    return
-  fi
-  if ! run_tests; then
-    complain "$guard" "$tests fails with the guard in its place"
     return
   fi
   sed -i -E "\\|// guard:$guard\$|{$change}" "$copy/$file"
   if cmp -s "$root/$file" "$copy/$file"; then
     complain "$guard" "its line is not changed by $change"
-  elif ! compile; then
+  elif ! compile "$program"; then
     complain "$guard" "it does not compile without it: see $log"
     tail -n 20 "$log"
-  elif run_tests; then
+  elif run_tests "$program" "$tests"; then
     complain "$guard" "$tests does not notice"
   else
     by=$(noticed_by)
@@ -117,14 +133,10 @@ try_guard() {
 copy_sources
 : >"$log"
 (cd "$copy" && cmake --preset dev) >>"$log" 2>&1
-compile || { tail -n 30 "$log"; exit 1; }
+compile unit_tests integration_tests || { tail -n 30 "$log"; exit 1; }
 mapfile -t all < <(guards)
 [ "${#all[@]}" -gt 0 ] || { echo "no guard was found"; exit 1; }
 if [ $# -gt 0 ]; then all=("$@"); fi
-first=yes
-for guard in "${all[@]}"; do
-  [ "$first" = yes ] || compile || { echo "the copy cannot be put back"; exit 1; }
-  first=no
-  try_guard "$guard"
-done
+check_tests "${all[@]}"
+for guard in "${all[@]}"; do try_guard "$guard"; done
 exit "$failed"
