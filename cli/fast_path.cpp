@@ -175,6 +175,9 @@ NothingToDo survey_nothing_to_do(const ProcessContext& process, const std::strin
   }
   if (survey_unmoved(directory, *record) == Intact::no) return NothingToDo::no;
   if (survey_husky(directory) == HuskyRunner::missing) return NothingToDo::no;
+  // A copy of a linked worktree looks the same and was never announced.
+  const auto announced = find_reference(Store{StorePaths(record->store)}, directory);
+  if (!announced.has_value() || !*announced || (*announced)->install != record->install) return NothingToDo::no;
   // A store that was wiped leaves the links dangling: the seal must be there.
   const auto seal = find_stat(AT_FDCWD, StorePaths(record->store).seal(record->install));
   const auto plan = find_stat(AT_FDCWD, plan_file(StorePaths(record->store).install(record->install)));

@@ -25,7 +25,7 @@ std::uint64_t rotation() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'007ULL + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-Status announce(const ProvisionRequest& request) {
+Result<Reference> reference_of(const ProvisionRequest& request) {
   Reference reference;
   reference.project = request.project.root;
   reference.worktree = request.project.worktree.root;
@@ -35,7 +35,22 @@ Status announce(const ProvisionRequest& request) {
   PFNM_TRY_ASSIGN(reference.identity, os::identity_of(request.project.root));
   reference.boot = os::boot_id();
   reference.announced_at = ::time(nullptr);
+  return reference;
+}
+
+Status announce(const ProvisionRequest& request) {
+  PFNM_TRY_ASSIGN(const Reference reference, reference_of(request));
   return announce_reference(request.fs, request.store, reference);
+}
+
+// A copy of a linked worktree, or one that was moved, is whole, and nobody announced it where it is now.
+Status announce_if_unknown(const ProvisionRequest& request) {
+  PFNM_TRY_ASSIGN(const Reference wanted, reference_of(request));
+  const auto known = find_reference(request.store, wanted.project);
+  const bool same = known.has_value() && *known && (*known)->install == wanted.install &&
+                    (*known)->worktree == wanted.worktree && (*known)->repository == wanted.repository &&
+                    (*known)->identity.volume == wanted.identity.volume;
+  return same ? Status{} : announce_reference(request.fs, request.store, wanted);
 }
 
 // The trash of the store where that is the same file system, else a git-ignored directory of the worktree.
@@ -113,7 +128,7 @@ class Provisioner {
     switch (decision_) {
       case Decision::leave:
         report_.action = Action::unchanged;
-        PFNM_TRY(announce_where_unknown());
+        PFNM_TRY(announce_if_unknown(request_));
         return refresh_record(request_, *survey_.record);
       case Decision::leave_private:
         report_.action = Action::private_copy;
@@ -131,13 +146,6 @@ class Provisioner {
     PFNM_TRY(announce(request_));
     PFNM_TRY(clear_way());
     return lay_out();
-  }
-
-  // A copy of a linked worktree, or one that was moved, has everything but its reference.
-  Status announce_where_unknown() {
-    const auto known = find_reference(request_.store, request_.project.root);
-    if (known.has_value() && *known && (*known)->install == request_.answer.install) return {};
-    return announce(request_);
   }
 
   Status clear_way() {
