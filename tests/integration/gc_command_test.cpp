@@ -47,7 +47,8 @@ class GcCommand : public GcTest {
     ASSERT_EQ(::utimensat(AT_FDCWD, store().paths.lease(InstallName{key}).c_str(), times.data(), 0), 0);
   }
   // The command line's own clock: all that was made seems to be two days old.
-  [[nodiscard]] Ended gc_of(const std::function<void(GcOptions&)>& change, const std::vector<std::string>& more = {}) const {
+  [[nodiscard]] Ended gc_of(const std::function<void(GcOptions&)>& change,
+                            const std::vector<std::string>& more = {}) const {
     return InChild([&] {
              const Session session{Fs(), ProcessContext{with_environment(environment(), more), repo_.root()}};
              GcOptions options;
@@ -152,8 +153,8 @@ TEST_F(GcCommand, OutsideTheWindowNothingIsDoneAndItSaysWhen) {
   // Of the tested clock, the window is from two hours to three hours ahead; two days do not change the time of day.
   const std::int64_t now = seconds_now();
   const std::string opens = clock(now + 7200);
-  const Ended ended = gc_of([](GcOptions& options) { options.apply = Apply::yes; },
-                            window(opens + "-" + clock(now + 10800)));
+  const Ended ended =
+      gc_of([](GcOptions& options) { options.apply = Apply::yes; }, window(opens + "-" + clock(now + 10800)));
   EXPECT_EQ(ended.rc, 0) << ended.out;
   EXPECT_EQ(ended.json().value("stopped", ""), "window");
   EXPECT_EQ(ended.json().value("chosen", 0), 1) << "the plan is shown";

@@ -238,8 +238,10 @@ TEST_F(GcKeeps, WhatAProcessWorksIn) {
 
 TEST_F(GcKeeps, WhatAProcessHasOpen) {
   {
-    const Holder holder([&] { return ::open((install_ + "/package.json").c_str(), O_RDONLY | O_CLOEXEC) >= 0 ||
-                                     ::open(manifest_file(install_).c_str(), O_RDONLY | O_CLOEXEC) >= 0; });
+    const Holder holder([&] {
+      return ::open((install_ + "/package.json").c_str(), O_RDONLY | O_CLOEXEC) >= 0 ||
+             ::open(manifest_file(install_).c_str(), O_RDONLY | O_CLOEXEC) >= 0;
+    });
     ASSERT_TRUE(holder.took());
     expect_kept_for("in use: " + holder.name() + " has a file of it open");
   }

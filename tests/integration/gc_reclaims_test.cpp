@@ -186,8 +186,8 @@ TEST_F(GcReclaims, NoTrashThatNobodyCanExplain) {
   }
   Tree after = photograph(store().paths.trash());
   for (auto at = after.begin(); at != after.end();) {
-    const bool theirs = at->first.starts_with("mystery") || at->first.starts_with("t-without") ||
-                        at->first.starts_with("t-damaged");
+    const bool theirs =
+        at->first.starts_with("mystery") || at->first.starts_with("t-without") || at->first.starts_with("t-damaged");
     at = theirs ? std::next(at) : after.erase(at);
   }
   after[""] = before.at("");  // the install came here as well

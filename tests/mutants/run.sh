@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Takes each guard of the GC out, one at a time, and shows that a test notices. A guard is a line of the source that ends
-# in "// guard:NAME". Works on a copy: $PFNM_MUTANTS_DIR, which is kept for the next run, or else a scratch directory.
+# Takes each guard of the GC out, one at a time, and shows that a test notices. A guard is a line of the source that
+# ends in "// guard:NAME". Works on a copy: $PFNM_MUTANTS_DIR, which is kept for the next run, or else a
+# scratch directory.
 #
 #   bash tests/mutants/run.sh [NAME...]      all guards, or these
 set -euo pipefail
@@ -43,7 +44,7 @@ describe() {
       ;;
     used) tests=GcKeeps.WhatWasUsedUnderADayAgo ;;
     blind)
-      change='s/reasons\.push_back\(.*\);/judgement.verdict = Verdict::reclaim; reasons.push_back({ReasonCode::unreferenced, {}});/'
+      change='s/reasons\.push_back\(.*\);/judgement.verdict = Verdict::reclaim, reasons.push_back({});/'
       program=unit_tests tests=Judge.BlindReclaimsNothing
       ;;
     judge-again)
@@ -75,7 +76,7 @@ guards() { grep -rhoE "$marks" "$root/nmstore" "$root/cli" | sed 's/.*guard://' 
 
 # Files keep their times, so that a second run builds only what differs; what a run may have changed is built anew.
 copy_sources() {
-  find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  find "$copy" -mindepth 1 -maxdepth 1 ! -name build ! -name mutants.log -exec rm -rf {} +
   (cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf -) | tar -xf - -C "$copy"
   (cd "$copy" && grep -rlE "$marks" nmstore cli) | sed "s|^|$copy/|" | xargs touch
 }

@@ -64,7 +64,8 @@ Action action_of(const TrashItem& item, std::optional<VolumeSpace> space = {}) {
 
 TEST(GcPlanning, TheLeastRecentlyUsedGoFirst) {
   GcFacts facts;
-  facts.installs = {install('a', k_now - 3 * k_day), used('b'), install('c', k_now - 9 * k_day), used('d'),
+  facts.installs = {install('a', k_now - 3 * k_day), used('b'),
+                    install('c', k_now - 9 * k_day), used('d'),
                     install('e', k_now - 5 * k_day), install('f', k_now - 5 * k_day)};
   const GcPlan plan = plan_gc(facts, {}, k_now);
   EXPECT_EQ(order(plan), "cefa(b)(d)");

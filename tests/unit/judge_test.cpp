@@ -41,21 +41,27 @@ struct Keeps {
 const std::vector<Keeps>& all_that_keep() {
   static const std::vector<Keeps> all = {
       {"a live reference", ReasonCode::referenced,
-       [](InstallFacts& f) { f.references.push_back({"/w/one", Liveness::live, "", 0}); }},
+       [](InstallFacts& f) {
+         f.references.push_back({"/w/one", Liveness::live, "", 0});
+       }},
       {"a reference that cannot be read", ReasonCode::reference_unknown,
-       [](InstallFacts& f) { f.references.push_back({"/w/one", Liveness::unknown, "Permission denied", 0}); }},
+       [](InstallFacts& f) {
+         f.references.push_back({"/w/one", Liveness::unknown, "Permission denied", 0});
+       }},
       {"a process", ReasonCode::in_use, [](InstallFacts& f) { f.processes.emplace_back("process 7 works in it"); }},
       {"a default branch", ReasonCode::default_branch, [](InstallFacts& f) { f.default_branches.emplace_back("/r"); }},
       {"a lease", ReasonCode::leased, [](InstallFacts& f) { f.leased = Held::yes; }},
       {"a lease that cannot be asked for", ReasonCode::leased, [](InstallFacts& f) { f.leased = Held::unknown; }},
       {"a build", ReasonCode::building, [](InstallFacts& f) { f.building = Held::yes; }},
-      {"a build lock that cannot be asked for", ReasonCode::building, [](InstallFacts& f) { f.building = Held::unknown; }},
+      {"a build lock that cannot be asked for", ReasonCode::building,
+       [](InstallFacts& f) { f.building = Held::unknown; }},
       {"a mount", ReasonCode::mounted_inside, [](InstallFacts& f) { f.mounted_inside.emplace_back("/s/k/x"); }},
       {"that it is gone", ReasonCode::not_ours_now, [](InstallFacts& f) { f.place = InstallFacts::Place::missing; }},
       {"that it is no directory", ReasonCode::not_ours_now,
        [](InstallFacts& f) { f.place = InstallFacts::Place::not_directory; }},
       {"that it is young", ReasonCode::recently_made, [](InstallFacts& f) { f.made_at = k_now - k_day + 1; }},
-      {"that it was leased lately", ReasonCode::recently_used, [](InstallFacts& f) { f.last_leased = k_now - k_day + 1; }},
+      {"that it was leased lately", ReasonCode::recently_used,
+       [](InstallFacts& f) { f.last_leased = k_now - k_day + 1; }},
       {"that a reference died lately", ReasonCode::recently_used,
        [](InstallFacts& f) { f.references.front().used_until = k_now - k_day + 1; }},
       {"a seal of the future", ReasonCode::recently_made, [](InstallFacts& f) { f.made_at = k_now + 1000; }},
@@ -139,9 +145,7 @@ TEST(Judge, AnInterruptedBuildGoesAfterADay) {
   EXPECT_EQ(judged(facts).reasons.front().text(), "recently made: its build started under a day ago");
 }
 
-TEST(Judge, FactsThatNobodyFilledInKeep) {
-  EXPECT_EQ(judged(InstallFacts{}).verdict, Verdict::keep);
-}
+TEST(Judge, FactsThatNobodyFilledInKeep) { EXPECT_EQ(judged(InstallFacts{}).verdict, Verdict::keep); }
 
 }  // namespace
 }  // namespace pfnm

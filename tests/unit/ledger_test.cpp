@@ -126,7 +126,8 @@ TEST_F(LedgerFile, IsLeftAloneWhereANewerPfnmMadeIt) {
 }
 
 TEST_F(LedgerFile, WhatIsNoDatabaseIsAnErrorAndStays) {
-  test::write_text(file_, "years of work, and longer than a header of sqlite, which has a hundred bytes ..............");
+  test::write_text(file_,
+                   "years of work, and longer than a header of sqlite, which has a hundred bytes ..............");
   const std::string before = test::read_text(file_);
   EXPECT_FALSE(Ledger::open(file_).has_value());
   EXPECT_EQ(test::read_text(file_), before);

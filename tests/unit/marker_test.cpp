@@ -12,10 +12,10 @@
 namespace pfnm {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using test::make_dirs;
 using test::write_text;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 const std::string k_a(64, 'a');
 const std::string k_b(64, 'b');
@@ -27,9 +27,7 @@ TEST(KeysIn, FindsEveryKeyOnce) {
   EXPECT_THAT(keys_in("/store/" + k_a + "/node_modules"), ElementsAre(k_a));
 }
 
-TEST(KeysIn, TakesTheLast64OfALongerRun) {
-  EXPECT_THAT(keys_in("ff" + k_a), ElementsAre(k_a));
-}
+TEST(KeysIn, TakesTheLast64OfALongerRun) { EXPECT_THAT(keys_in("ff" + k_a), ElementsAre(k_a)); }
 
 TEST(KeysIn, FindsNoneWhereThereIsNone) {
   for (const std::string& text : {std::string(), std::string("x"), k_a.substr(1), std::string(64, 'A'),
@@ -61,8 +59,9 @@ TEST(KeyInPath, IsNotWhatTheStoreKeepsUnderItsName) {
 }
 
 TEST(KeyInPath, IsEmptyElsewhere) {
-  for (const std::string& path : {std::string(), std::string("/"), std::string("//"), "/s/x" + k_a, "/s/" + k_a.substr(1),
-                                  "/s/" + k_a + ".txt", "/s/" + k_a + "~/x", std::string("socket:[1]")})
+  for (const std::string& path :
+       {std::string(), std::string("/"), std::string("//"), "/s/x" + k_a, "/s/" + k_a.substr(1), "/s/" + k_a + ".txt",
+        "/s/" + k_a + "~/x", std::string("socket:[1]")})
     EXPECT_EQ(key_in_path(path), "") << path;
 }
 

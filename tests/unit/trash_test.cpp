@@ -14,13 +14,13 @@
 namespace pfnm {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using test::exists;
 using test::names_in;
 using test::read_text;
 using test::write_text;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class Trashing : public test::ScratchTest {
  protected:
@@ -57,7 +57,9 @@ class Trashing : public test::ScratchTest {
     return trash.items.empty() ? TrashItem{} : trash.items.front();
   }
   [[nodiscard]] std::string in_trash(const std::string& name) const { return store_.paths.trash() + "/" + name; }
-  void rename_to(const std::string& from, const std::string& to) { ASSERT_EQ(::rename(from.c_str(), to.c_str()), 0) << from; }
+  void rename_to(const std::string& from, const std::string& to) {
+    ASSERT_EQ(::rename(from.c_str(), to.c_str()), 0) << from;
+  }
   void expect_taken_back(TakenBack expected) {
     const auto taken = take_back(fs_, store_, name_);
     ASSERT_TRUE(taken.has_value()) << taken.error().message();
@@ -344,8 +346,9 @@ TEST_F(Places, CanBeForgotten) {
 
 TEST_F(Places, ARecordThatCannotBeReadIsAnError) {
   announce(reference("/w/one"));
-  for (const char* damaged : {"", "pfnm-reference 1\n", "pfnm-reference 2\nproject /w\nend\n",
-                              "pfnm-reference 1\nproject /w\nend\n", "pfnm-reference 1\nproject /w\ninstall ../x\nend\n"}) {
+  for (const char* damaged :
+       {"", "pfnm-reference 1\n", "pfnm-reference 2\nproject /w\nend\n", "pfnm-reference 1\nproject /w\nend\n",
+        "pfnm-reference 1\nproject /w\ninstall ../x\nend\n"}) {
     write_text(store_.paths.reference("damaged"), damaged);
     EXPECT_FALSE(list_references(store_).has_value()) << damaged;
   }
