@@ -39,9 +39,11 @@ Pacer::Pacer(const PacerPolicy& policy, std::int64_t felt_ms, std::int64_t deep_
   // target must lie above that, or no batch is small enough.
   policy_.target_ms = std::clamp(4 * deep_ms, policy.target_ms, std::max(policy.target_ms, policy.hard_ms / 2));
   step_.batch = policy.first_batch;
+  // Where a commit takes that long, one of a large batch holds up a ref write for longer than the soft limit.
+  if (deep_ms > 4) policy_.largest_batch = std::min(policy.largest_batch, policy.first_batch);
   if (deep_ms > 10) step_.batch /= 8;
   if (deep_ms > 50) step_.batch = std::min(step_.batch, 2 * policy.smallest_batch);
-  step_.batch = std::clamp(step_.batch, policy.smallest_batch, policy.largest_batch);
+  step_.batch = std::clamp(step_.batch, policy.smallest_batch, policy_.largest_batch);
 }
 
 const PacerStep& Pacer::next(const PacerSample& sample) {

@@ -268,7 +268,8 @@ class Places : public Trashing {
   [[nodiscard]] std::vector<Reference> all() const { return list_references(store_).value(); }
   [[nodiscard]] std::vector<std::string> roots() const {
     std::vector<std::string> roots;
-    for (const KnownPlace& place : list_places(store_).value()) roots.push_back(place.root + "|" + place.below);
+    const auto places = list_places(store_);
+    for (const KnownPlace& place : places.value()) roots.push_back(place.root + "|" + place.below);
     std::sort(roots.begin(), roots.end());
     return roots;
   }
