@@ -47,6 +47,8 @@ struct Identity {
 // is the descriptor. ELOOP or ENOTDIR for a link, EXDEV for something mounted there.
 [[nodiscard]] int open_dir_beneath(int dir, const char* name, int& out);
 
+// The lowest I/O priority for this process; best effort.
+void lower_io_priority();
 // The lowest I/O and CPU priority for this process; best effort.
 void become_background();
 

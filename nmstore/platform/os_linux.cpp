@@ -131,9 +131,13 @@ int open_dir_beneath(int dir, const char* name, int& out) {
   return error;
 }
 
-void become_background() {
+void lower_io_priority() {
   // ioprio_set(IOPRIO_WHO_PROCESS, 0, IOPRIO_CLASS_IDLE << 13): glibc has no wrapper.
   std::ignore = ::syscall(SYS_ioprio_set, 1, 0, 3 << 13);
+}
+
+void become_background() {
+  lower_io_priority();
   std::ignore = ::setpriority(PRIO_PROCESS, 0, 19);
 }
 

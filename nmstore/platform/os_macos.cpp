@@ -87,6 +87,8 @@ int open_dir_beneath(int dir, const char* name, int& out) {
   return error;
 }
 
+void lower_io_priority() { std::ignore = ::setiopolicy_np(IOPOL_TYPE_DISK, IOPOL_SCOPE_PROCESS, IOPOL_THROTTLE); }
+
 void become_background() { std::ignore = ::setpriority(PRIO_DARWIN_PROCESS, 0, PRIO_DARWIN_BG); }
 
 }  // namespace pfnm::os

@@ -182,7 +182,7 @@ class Removal {
 }  // namespace
 
 void serve_removals(const Fs& fs, const std::string& directory, const WorkerChannel& channel) {
-  os::become_background();
+  os::lower_io_priority();  // not the CPU's: on a busy machine that would make minutes of seconds
   const auto top = open_dir_at(AT_FDCWD, directory);
   if (!top.has_value()) return;
   RemovalRequest request;
