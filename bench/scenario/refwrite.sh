@@ -128,4 +128,12 @@ run_method() {
   esac
 }
 
-for method in "${methods[@]}"; do run_method "$method"; done
+# Each by a process of its own: a loop device that was taken apart and put together again is no longer held back.
+if [ ${#methods[@]} -eq 1 ]; then
+  run_method "${methods[0]}"
+else
+  options=(--build "$build" --fs "$fs" --iops "$iops" --entries "$entries")
+  [ -z "$out" ] || options+=(--out "$out")
+  [ -z "$project" ] || options+=(--project "$project")
+  for method in "${methods[@]}"; do bash "${BASH_SOURCE[0]}" "${options[@]}" "$method"; done
+fi

@@ -25,6 +25,11 @@ namespace pfnm::os {
 // Everything written to the file system of `fd` reaches the device.
 [[nodiscard]] int sync_file_system(int fd);
 
+// Does deleting on this file system leave a debt that is better paid at once? Not on XFS: it frees inodes in the background,
+// a few at a time, and being asked to hurry makes everybody wait (docs/decisions/0008).
+enum class Debt { pays_by_itself, pay_at_once };
+[[nodiscard]] Debt debt_of(int fd);
+
 // Times as nanoseconds since the epoch.
 [[nodiscard]] std::int64_t mtime_ns(const struct stat& st);
 [[nodiscard]] std::int64_t ctime_ns(const struct stat& st);

@@ -73,6 +73,12 @@ int copy_range(int source, int destination, std::uint64_t size, std::uint64_t& c
 
 int start_writeback(int fd) { return ::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : errno; }
 
+Debt debt_of(int fd) {
+  constexpr auto k_xfs = 0x58465342;  // XFS_SUPER_MAGIC
+  struct statfs fs {};
+  return ::fstatfs(fd, &fs) == 0 && fs.f_type == k_xfs ? Debt::pays_by_itself : Debt::pay_at_once;
+}
+
 int sync_file_system(int fd) { return ::syncfs(fd) == 0 ? 0 : errno; }
 
 std::int64_t mtime_ns(const struct stat& st) { return st.st_mtim.tv_sec * 1'000'000'000LL + st.st_mtim.tv_nsec; }

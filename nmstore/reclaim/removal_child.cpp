@@ -31,7 +31,8 @@ std::uint32_t ms_since(Clock::time_point start) {
 
 bool sync_and_answer(const Fd& top, const WorkerChannel& channel) {
   const auto start = Clock::now();
-  std::ignore = os::sync_file_system(top.get());  // what matters is how long it took
+  if (os::debt_of(top.get()) == os::Debt::pay_at_once)
+    std::ignore = os::sync_file_system(top.get());  // what matters is how long it took
   const RemovalAnswer answer{RemovalState::synced, 0, ms_since(start), 0};
   return channel.send(&answer, sizeof(answer));
 }
