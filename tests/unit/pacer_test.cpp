@@ -13,7 +13,7 @@ const PacerPolicy k_policy;
 constexpr PacerSample k_quick{100, 1, 2, 1};
 
 TEST(Pacing, StartsWith256OnAFastVolume) {
-  const Pacer pacer(k_policy, 1, 5);
+  const Pacer pacer(k_policy, 1, 4);
   EXPECT_EQ(pacer.current().pace, Pace::start);
   EXPECT_EQ(pacer.current().batch, 256U);
   EXPECT_EQ(pacer.current().pause_ms, 0);
@@ -34,7 +34,7 @@ TEST(Pacing, DoesNotStartOnAVolumeThatIsStalled) {
 }
 
 TEST(Pacing, GrowsByAnEighthWhileEverythingIsQuick) {
-  Pacer pacer(k_policy, 1, 5);
+  Pacer pacer(k_policy, 1, 4);
   EXPECT_EQ(pacer.next(k_quick).batch, 288U);
   EXPECT_EQ(pacer.current().pace, Pace::grow);
   for (int i = 0; i < 100; ++i) pacer.next(k_quick);
@@ -42,14 +42,20 @@ TEST(Pacing, GrowsByAnEighthWhileEverythingIsQuick) {
   EXPECT_EQ(pacer.current().pace, Pace::hold);
 }
 
-TEST(Pacing, GrowsByOneNearTheTarget) {
+TEST(Pacing, StaysSmallWhereACommitIsSlow) {
   Pacer pacer(k_policy, 1, 5);
+  for (int i = 0; i < 100; ++i) pacer.next(k_quick);
+  EXPECT_EQ(pacer.current().batch, 256U) << "of a larger one a ref write would hear";
+}
+
+TEST(Pacing, GrowsByOneNearTheTarget) {
+  Pacer pacer(k_policy, 1, 4);
   EXPECT_EQ(pacer.next({256, 10, 30, 1}).batch, 257U);
   EXPECT_EQ(pacer.next({256, 10, 1, 60}).batch, 258U);
 }
 
 TEST(Pacing, ShrinksWherePayingTakesTooLong) {
-  Pacer pacer(k_policy, 1, 5);
+  Pacer pacer(k_policy, 1, 4);
   EXPECT_EQ(pacer.next({256, 10, 61, 1}).batch, 192U);
   EXPECT_EQ(pacer.current().pace, Pace::shrink);
   EXPECT_EQ(pacer.next({192, 501, 1, 1}).batch, 144U);
@@ -57,9 +63,9 @@ TEST(Pacing, ShrinksWherePayingTakesTooLong) {
 }
 
 TEST(Pacing, HalvesAndPausesWhereARefWriteIsSlow) {
-  Pacer pacer(k_policy, 1, 5);
+  Pacer pacer(k_policy, 1, 4);
   EXPECT_EQ(pacer.next({256, 10, 10, 250}).pace, Pace::grow) << "up to 250 ms is fine";
-  Pacer slow(k_policy, 1, 5);
+  Pacer slow(k_policy, 1, 4);
   EXPECT_EQ(slow.next({256, 10, 10, 251}).pace, Pace::back_off);
   EXPECT_EQ(slow.current().batch, 128U);
   EXPECT_EQ(slow.current().pause_ms, 100);
@@ -72,7 +78,7 @@ TEST(Pacing, HalvesAndPausesWhereARefWriteIsSlow) {
 }
 
 TEST(Pacing, RecoversItsPauseStepByStep) {
-  Pacer pacer(k_policy, 1, 5);
+  Pacer pacer(k_policy, 1, 4);
   pacer.next({256, 1, 1, 300});
   EXPECT_EQ(pacer.next(k_quick).pause_ms, 50);
   EXPECT_EQ(pacer.next(k_quick).pause_ms, 0);
@@ -80,7 +86,7 @@ TEST(Pacing, RecoversItsPauseStepByStep) {
 }
 
 TEST(Pacing, StopsAboveOneSecond) {
-  Pacer pacer(k_policy, 1, 5);
+  Pacer pacer(k_policy, 1, 4);
   EXPECT_EQ(pacer.next({256, 1, 1, 1001}).pace, Pace::stop);
   EXPECT_THAT(pacer.current().why, HasSubstr("1001 ms"));
 }
